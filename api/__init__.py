@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from .results import SearchResult, evaluate
     from .run.documents.mappings import load_mapping
     from .searches import search, search_pareto, search_top
+    from .sharded import CompiledSystem, load_system_plan
     from .workloads import (
         batched_gemm,
         cascade,
@@ -50,6 +51,7 @@ __all__ = [
     "Architecture",
     "Cascade",
     "CompiledNetwork",
+    "CompiledSystem",
     "InfeasibleError",
     "LoopNest",
     "Mapping",
@@ -80,6 +82,7 @@ __all__ = [
     "load_network",
     "load_network_plan",
     "load_system",
+    "load_system_plan",
     "padded",
     "plan_layouts",
     "plan_memory",
@@ -96,6 +99,7 @@ _HOME = {
     "Architecture": "arch",
     "Cascade": "ir",
     "CompiledNetwork": "compiled",
+    "CompiledSystem": "sharded",
     "InfeasibleError": "ir",
     "LoopNest": "ir",
     "Mapping": "ir",
@@ -125,6 +129,7 @@ _HOME = {
     "load_network": "workloads",
     "load_network_plan": "compiled",
     "load_system": "arch.system",
+    "load_system_plan": "sharded",
     "padded": "workloads",
     "plan_layouts": "layout_plans",
     "plan_memory": "memory",

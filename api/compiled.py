@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, Unpack, get_args, overload
 
 from .arch import Architecture
+from .arch.system import SystemLike
 from .arguments import (
     ArchitectureLike,
     StoreLike,
@@ -20,11 +21,12 @@ from .arguments import (
     limits_of,
     tiling_or_default,
 )
-from .cost_models import ObjectiveLike, parse_objective
+from .collectives import as_system
+from .cost_models import ENERGY, ObjectiveLike, parse_objective
 from .cost_models.padding import with_padding_read
 from .forms import EXTERN_FILE, HEADER_FILE, NETWORK_FILES, check_writes_networks
 from .inputs import checks
-from .ir import MappingError, ProblemError
+from .ir import MappingError, ProblemError, TilewrightError
 from .ir.display import Shown, ShownCost
 from .ir.units import count, energy, percent
 from .mapper.answer import Answer
@@ -44,11 +46,11 @@ from .mapper.segmentation import (
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
 from .models import NetworkLike, as_network
-from .options import CompileKeywords, takes
+from .options import CompileKeywords, refuse, takes
 from .report.parts.progress import signs_of_life
 from .results import SearchResult, prepare_folder, write_file
 from .workloads import Network
-from .workloads.network import Uncounted, sizes_asked
+from .workloads.network import Uncounted, microbatch, sizes_asked
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,7 +59,9 @@ if TYPE_CHECKING:
     from .mapper.emit import Verification
     from .mapper.emit.network import NetworkElement, NetworkProgram
     from .mapper.question import Fuse
+    from .mapper.sharding import ShardingQuestion
     from .run.documents.network_plans import NetworkPlanDocument
+    from .sharded import CompiledSystem
     from .stored import Note
     from .workloads.graph import ModelTensor
 
@@ -357,21 +361,45 @@ class CompiledNetwork(Shown):
         )
 
 
-@takes(CompileKeywords, time_limit=GROUP_SECONDS, watch=None)
+@overload
 def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compiled here otherwise
     network: NetworkLike,
     arch: ArchitectureLike,
-    objective: ObjectiveLike = "energy",
+    objective: ObjectiveLike | None = None,
     tiling: Tiling | None = None,
     space: Space = "even",
     **options: Unpack[CompileKeywords],
-) -> CompiledNetwork:
+) -> CompiledNetwork: ...
+@overload
+def compile(  # noqa: A001
+    network: NetworkLike,
+    arch: None = None,
+    objective: ObjectiveLike | None = None,
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    *,
+    system: SystemLike,
+    **options: Unpack[CompileKeywords],
+) -> CompiledSystem: ...
+@takes(CompileKeywords, time_limit=GROUP_SECONDS, watch=None)
+def compile(  # noqa: A001
+    network: NetworkLike,
+    arch: ArchitectureLike | None = None,
+    objective: ObjectiveLike | None = None,
+    tiling: Tiling | None = None,
+    space: Space = "even",
+    system: SystemLike | None = None,
+    **options: Unpack[CompileKeywords],
+) -> CompiledNetwork | CompiledSystem:
     """The proven best way to cut a network into groups of operations that are each mapped as one (docs/networks.md).
 
     network    a network, its name, the path of a table or an ONNX file, or an ONNX model: its bytes, or as onnx has it
     arch       an architecture, one of the library by name, or the path of an architecture file
-    objective  of the whole network: "energy", "latency", a weighted sum such as "energy + 100 * latency"; "edp",
-               "ed2p", another formula, or any with limits, "energy where latency <= 1e6", which take several searches
+    system     in its place several devices: a system, one of the library by name, or the path of a system file. Then
+               every operation is split over them (docs/chips.md), and the result is a `CompiledSystem`
+    objective  of the whole network: "energy", the default, of a system "latency"; a weighted sum such as
+               "energy + 100 * latency"; "edp", "ed2p", another formula, or any with limits, "energy where latency <=
+               1e6", which take several searches
     tiling, space  of the mappings to choose from, as of `search`
     fuse       "all"; "plain", no shared loops along windows; "whole", intermediates
                whole on chip and no shared loops; "none", every operation on its own
@@ -384,6 +412,9 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
                weights do; None: all. It has to be outside all arrays
     time_limit seconds for the search of each group, then its best mapping so far is taken, with the bound proven by
                then; None: no limit. Ctrl-C ends the whole with the best that is known
+    fix        splits that are given, of a system: a list such as ["block.*.qk: g@node"]
+    stages     of a system: the axis along which stages of a pipeline lie, or "free": whichever is best, or none
+    microbatches  numbers of parts, of a batch, that pass the stages one after the other, of which the best is taken
     total_limit  seconds for all searches together, then the best segmentation of what is known is taken, with the
                bound proven by then; None: no limit
     memory_limit  bytes that each search may take, or a text such as "2 GiB"
@@ -401,11 +432,26 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
         checks.function(watch, "watch")
     if options["progress"] is not None:
         checks.flag(options["progress"], "progress")
-    found = as_network(
-        network, sizes_asked(options["dims"], options["phase"], options["batch"]), options["widths"], options["inputs"]
-    )
+    sizes = sizes_asked(options["dims"], options["phase"], options["batch"])
+    found = as_network(network, sizes, options["widths"], options["inputs"])
     limits, fuse, most = limits_of(options["time_limit"], options["memory_limit"]), options["fuse"], options["most"]
-    question = network_question(found, as_architecture(arch), objective, tiling, space, fuse, most, limits)
+    if system is not None:
+        if arch is not None:
+            hint = "leave out arch: a system names its devices, and `set` of load_system changes them"
+            raise TilewrightError("an architecture is given beside a system, expected one", where="arch", hint=hint)
+        from .sharded import sharding_question
+
+        def load(count: int) -> ShardingQuestion:
+            part = found if count == 1 else as_network(network, microbatch(sizes, count), options["widths"])
+            return sharding_question(part, as_system(system), objective, tiling, space, limits)
+
+        return _on_system(found.name, load, options)
+    if arch is None:
+        hint = "give arch='eyeriss', or system='h100x8' for several devices"
+        raise TilewrightError("no architecture is given", where="arch", hint=hint)
+    refuse(options, ("fix", "stages", "microbatches"), "it is of several devices, expected a system beside it")
+    wanted = ENERGY if objective is None else objective
+    question = network_question(found, as_architecture(arch), wanted, tiling, space, fuse, most, limits)
     stays, weights_in, total_limit = options["stays"], options["weights_in"], options["total_limit"]
     question = with_choices(question, stays=stays, weights_in=weights_in, total_limit=total_limit)
     from .searches import warn
@@ -413,6 +459,22 @@ def compile(  # noqa: A001 -- as tw.compile it is called, and nothing is compile
     with signs_of_life(wanted=options["progress"]), watched(watch):
         answer = compiled(question, store, warn, cached=store is not None, workers=options["workers"])
     return CompiledNetwork(found.name, question.arch, answer)
+
+
+def _on_system(network: str, load: Callable[[int], ShardingQuestion], options: CompileKeywords) -> CompiledSystem:
+    """The result of `compile` on a system; `load` is the question about one of so many microbatches."""
+    from .searches import warn
+    from .sharded import CompiledSystem, PlanChoices, compiled_on_system, sharded
+
+    refuse(options, ("fuse", "most", "stays", "weights_in"), "operations are mapped one by one on several devices")
+    store, total_s = options["store"], _total_seconds(options["total_limit"])
+    stages = None if options["stages"] is None else checks.text(options["stages"], "stages", "an axis, or free")
+    given = checks.items(options["microbatches"], "microbatches", "a list")
+    counts = [checks.whole(one, "a number of microbatches") for one in given]
+    choices = PlanChoices(options["fix"], stages, counts, total_s)
+    with signs_of_life(wanted=options["progress"]), watched(options["watch"]):
+        divide = partial(sharded, store=store, note=warn, cached=store is not None, workers=options["workers"])
+        return CompiledSystem(network, *compiled_on_system(load, choices, divide))
 
 
 def load_network_plan(path: str | os.PathLike[str]) -> NetworkPlanDocument:
@@ -455,9 +517,13 @@ def with_choices(
     question: NetworkQuestion, *, stays: bool, weights_in: WeightsLike = None, total_limit: float | None
 ) -> NetworkQuestion:
     """The question with what `compile` alone is asked; checked."""
-    total_s = None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
+    total_s = _total_seconds(total_limit)
     asked = tuple(_weights_in(weights_in))
     return replace(question, stays=checks.flag(stays, "stays"), weights_in=asked, total_s=total_s)
+
+
+def _total_seconds(total_limit: float | None) -> float | None:
+    return None if total_limit is None else checks.seconds(total_limit, "the limit of the whole")
 
 
 def _weights_in(given: WeightsLike) -> Iterator[WeightsIn]:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeVar
 
 from .inputs.checks import known_keywords
+from .ir import TilewrightError
 
 if TYPE_CHECKING:
     from .arguments import LayoutLike, SizeLike, StoreLike, WeightsLike
@@ -153,6 +154,23 @@ OPTIONS: Final[MappingABC[str, Option]] = {
     "changes": Option(True),
     "stays": Option(True),
     "weights_in": Option(None),
+    "fix": Option(
+        (),
+        "NAME: DIM@AXIS",
+        "Of a system, a split that is given: 'block.*.qk: g@node', with * in names of operations; none@AXIS: all "
+        "devices of the axis do the same. May be repeated.",
+    ),
+    "stages": Option(
+        None,
+        "AXIS",
+        "Of a system, the axis along which stages of a pipeline lie: runs of consecutive operations, each on other "
+        "devices; free: whichever axis is best, or none.",
+    ),
+    "microbatches": Option(
+        (1,),
+        "N,...",
+        "Into how many parts a batch is cut that pass the stages one after the other; of several, the best.",
+    ),
     "watch": Option(_nothing),
     "progress": Option(None),
     "each": Option(None),
@@ -241,11 +259,22 @@ class CompileKeywords(LimitKeywords, total=False):
     widths: Widths
     stays: bool
     weights_in: WeightsLike
+    fix: Sequence[str]
+    stages: str | None
+    microbatches: Sequence[int]
     total_limit: float | None
     workers: int | None
     store: StoreLike | None
     watch: Callable[[SearchProgress], None] | None
     progress: bool | None
+
+
+def refuse(options: MappingABC[str, Any], names: Sequence[str], why: str) -> None:
+    """TilewrightError for the first of some options that is not as it is where nobody gives it: it would be ignored."""
+    for name in names:
+        default = OPTIONS[name].default
+        if type(options[name]) is not type(default) or options[name] != default:
+            raise TilewrightError(why, where=name)
 
 
 def takes(kind: type, **defaults: object) -> Callable[[F], F]:

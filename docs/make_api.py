@@ -70,7 +70,12 @@ SECTIONS = (
     Section("Systems of several devices", "", "", ("collective", "load_system", "list_systems", "System")),
     Section("", "", "arch.system", ("MeshAxis",)),
     Section("", "", "cost_models.collectives", ("Collective", "Phase")),
-    Section("Whole networks", "", "", ("compile", "CompiledNetwork", "load_network_plan", "plan_layouts")),
+    Section(
+        "Whole networks",
+        "",
+        "",
+        ("compile", "CompiledNetwork", "CompiledSystem", "load_network_plan", "load_system_plan", "plan_layouts"),
+    ),
     Section("", "", "compiled", ("NetworkCost",)),
     Section(
         "",

@@ -1,5 +1,5 @@
-"""Writes the schemas (run/documents/schema/: mapping-6.json, network-plan-6.json) from the models that read
-mapping.json and plan.json of networks.
+"""Writes the schemas (run/documents/schema/: mapping-6.json, network-plan-6.json, sharded-plan-1.json) from the models
+that read mapping.json and plan.json of networks, on one device and on several.
 
     python docs/make_schema.py
 
@@ -29,17 +29,27 @@ from tilewright.run.documents import costs as document_costs
 from tilewright.run.documents import mappings as documents
 from tilewright.run.documents import network_plans as network_plan_document
 from tilewright.run.documents import parts as document_parts
+from tilewright.run.documents import sharded_plans as sharded_plan_document
 from tilewright.run.documents import shifts as document_shifts
-from tilewright.run.documents.files import SCHEMA_VERSION, network_plan_schema_path, schema_path
+from tilewright.run.documents.files import (
+    SCHEMA_VERSION,
+    network_plan_schema_path,
+    schema_path,
+    sharded_plan_schema_path,
+)
 from tilewright.run.documents.mappings import MappingDocument
 from tilewright.run.documents.network_plans import NETWORK_PLAN_VERSION, NetworkPlanDocument
+from tilewright.run.documents.sharded_plans import SHARDED_PLAN_VERSION, ShardedPlanDocument
 
 _COSTS = (
     *(Held, MemoryUse, PortUse, NetworkUse, TensorTraffic, Lines, Zeros, Operations, TensorZeros),
     *(Certificate, OpenPart, PartProof, Unfused, TriedForm),
 )
 _RECORDS = (Memory, Fanout, ArrayAxis, Keeps, Mac, Op, *_COSTS)
-_MODULES = (documents, document_costs, document_parts, document_shifts, network_plan_document, architecture_keys)
+_MODULES = (
+    *(documents, document_costs, document_parts, document_shifts),
+    *(network_plan_document, sharded_plan_document, architecture_keys),
+)
 
 
 def mapping_schema() -> dict[str, Any]:
@@ -50,6 +60,12 @@ def mapping_schema() -> dict[str, Any]:
 def network_plan_schema() -> dict[str, Any]:
     """The schema of plan.json of a network."""
     return _schema(NetworkPlanDocument, f"network-plan:{NETWORK_PLAN_VERSION}", "plan.json of a network, of tilewright")
+
+
+def sharded_plan_schema() -> dict[str, Any]:
+    """The schema of plan.json of a network on a system."""
+    title = "plan.json of a network on a system, of tilewright"
+    return _schema(ShardedPlanDocument, f"sharded-plan:{SHARDED_PLAN_VERSION}", title)
 
 
 def architecture_schema_file() -> str:
@@ -133,6 +149,11 @@ def schema_file() -> str:
     return _text(mapping_schema())
 
 
+def sharded_plan_schema_file() -> str:
+    """The text of the file of plan.json of a system."""
+    return _text(sharded_plan_schema())
+
+
 def network_plan_schema_file() -> str:
     """The text of the file of plan.json."""
     return _text(network_plan_schema())
@@ -182,5 +203,6 @@ def _short(name: str) -> str:
 if __name__ == "__main__":
     schema_path(SCHEMA_VERSION).write_text(schema_file(), encoding="utf-8")
     network_plan_schema_path(NETWORK_PLAN_VERSION).write_text(network_plan_schema_file(), encoding="utf-8")
+    sharded_plan_schema_path(SHARDED_PLAN_VERSION).write_text(sharded_plan_schema_file(), encoding="utf-8")
     architecture_keys.SCHEMA.write_text(architecture_schema_file(), encoding="utf-8")
     (Path(__file__).parent / "architecture-keys.md").write_text(architecture_keys_page(), encoding="utf-8")

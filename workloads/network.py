@@ -43,6 +43,20 @@ def sizes_asked(dims: Mapping[str, int] | None, phase: str | None, batch: int | 
     return {**(dims or {}), **{name: one for name, one in given.items() if one is not None}}
 
 
+def microbatch(sizes: Sizes, count: int) -> Sizes:
+    """Sizes of a network for one of so many microbatches; ProblemError for a batch that is not given or not divided."""
+    if count == 1:
+        return sizes
+    batch = sizes.get(BATCH)
+    if not isinstance(batch, int):
+        raise ProblemError(
+            "microbatches are parts of a batch, and none is given", where="batch", hint="say how large it is"
+        )
+    if batch % count:
+        raise ProblemError(f"a batch of {batch:,} is not divided by {count:,}", where="microbatches")
+    return {**sizes, BATCH: batch // count}
+
+
 @dataclass(frozen=True)
 class Uncounted:
     """What a network is known to ask for, and its graph does not have: no plan counts it.

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ..inputs import checks
 from ..ir.errors import TilewrightError
 from . import completions
 from .groups import grouped
-from .machines import MachineOptions
+from .machines import MachineOptions, settings_named
 from .mappings import say_verified
 from .options import (
     DEFAULTS,
@@ -31,6 +33,8 @@ from .options import (
     WidthsOption,
     WorkersOption,
     by_name,
+    names,
+    option,
     refuse_given,
     seconds_option,
     values_of_inputs,
@@ -39,11 +43,17 @@ from .options import (
 from .terminal import FAILED, complain, noting_interrupts, own_command, say, show_document, show_page, signs
 
 if TYPE_CHECKING:
+    from ..arch.system import System
     from ..compiled import CompiledNetwork, NetworkForm
     from ..ir import MappingError
     from ..mapper.emit.network import NetworkElement
-    from ..mapper.question import Fuse
+    from ..mapper.question import Fuse, Limits
     from ..mapper.segmentation import NetworkQuestion
+    from ..mapper.sharding import ShardingQuestion
+    from ..mapper.space import Space
+    from ..mapper.tilings import Tiling
+    from ..sharded import PlanChoices
+    from ..workloads import Network
     from ..workloads.graph import NetworkGraph
 
 
@@ -124,21 +134,48 @@ class ProgramOptions:
     ] = False
 
 
+@dataclass(frozen=True)
+class SystemOptions:
+    """Several devices in place of one architecture."""
+
+    system: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME|PATH",
+            autocompletion=completions.system,
+            help="Several devices in place of --arch: a system of the library (`tilewright list systems`), or a YAML "
+            "file. --set is of the system then: node.size=4, device.HBM.bandwidth='2 TB/s'.",
+        ),
+    ] = None
+    fix: Annotated[list[str] | None, option("fix")] = None
+    stages: Annotated[str | None, option("stages")] = None
+    microbatches: Annotated[str | None, option("microbatches")] = None
+
+    def choices(self, total_s: float | None) -> PlanChoices:
+        """What is said of the plan."""
+        from ..sharded import PlanChoices
+
+        counts = [_number(text) for text in names(self.microbatches or "1")]
+        return PlanChoices(tuple(self.fix or ()), self.stages, counts, total_s)
+
+
 @grouped
 def compile_network(
     context: typer.Context,
     *,
     of: NetworkOptions,
     machine: MachineOptions,
+    several: SystemOptions,
     objective: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="WHAT",
             autocompletion=completions.words("energy", "latency", "edp", "ed2p"),
             help="What to minimize, of the whole network: energy, latency, edp, ed2p, or a formula such as "
-            "'energy + 100 * latency'. With limits: 'energy where latency <= 20000'.",
+            "'energy + 100 * latency'. With limits: 'energy where latency <= 20000'. Without it energy, of a system "
+            "latency.",
         ),
-    ] = "energy",
+    ] = None,
     kinds: KindOptions,
     groups: GroupOptions,
     program: ProgramOptions,
@@ -147,6 +184,7 @@ def compile_network(
     _quiet: QuietOption = False,
 ) -> None:
     """Map a whole network: find the groups of operations that are best mapped as one, and prove that none cost less.
+    With --system: how it is best divided among several devices.
 
     The result of every group is kept in the store at once: after Ctrl-C, the same command goes on from there.
 
@@ -156,24 +194,33 @@ def compile_network(
     tilewright compile model.onnx --arch my_npu.yaml --dim batch=1 --objective latency --group 3
     tilewright compile mlp.yaml --arch three_level --objective "energy where latency <= 700"
     tilewright compile mlp.yaml --arch three_level --weights-in GLB
+    tilewright compile gpt3_6_7b_block --system h100x8 --phase prefill --objective latency
     """
-    from ..arguments import check_choice, limits_of
+    from ..arch.system import load_system
+    from ..arguments import limits_of
     from ..compiled import CompiledNetwork, network_question, with_choices
     from ..compiled import compiled as answer_of
+    from ..cost_models import ENERGY
     from ..report.networks.network_plan import network_plan_page
     from ..run.documents.network_plans import dump_network_plan
     from ..workloads.networks import network_at
 
     emit, element = program.emit, program.element
-    if emit is None:
-        refuse_given(context, "it is of a program, which --emit asks for", "element")
-    if element is not None:
-        check_choice("--element", element, ("double", "float"))
+    _check_program(context, program)
     kept.refuse_ignored(context)
     found = network_at(of.network, of.sizes, widths_named(of.widths), values_of_inputs(of.inputs))
     limits, asked = limits_of(groups.time_limit, groups.memory_limit), kinds.checked()
+    if several.system is not None:
+        refuse_given(context, "a system names its devices", "arch", hint="leave one of the two out")
+        refuse_given(context, "operations are mapped one by one on the devices of a system", *_OF_GROUPS)
+        mesh = load_system(several.system, settings_named(machine.set_fields or ()))
+        load = partial(_question_on_system, found, of, mesh, objective, (*asked, limits))
+        _compile_on_system(found.name, load, several.choices(groups.total_limit), groups, program, kept, json=json)
+        return
+    refuse_given(context, "it is of several devices, expected --system", "fix", "stages", "microbatches")
     chip = machine.named()
-    question = network_question(found, chip, objective, *asked, cast("Fuse", groups.fuse), groups.group, limits)
+    of_groups = cast("Fuse", groups.fuse), groups.group, limits
+    question = network_question(found, chip, objective or ENERGY, *asked, *of_groups)
     weights_in = _by_memory(groups.weights_in)
     question = with_choices(question, stays=groups.stays, weights_in=weights_in, total_limit=groups.total_limit)
     out = _folder(program.out, emit, found.name)
@@ -203,6 +250,79 @@ def compile_network(
     if answer.lost:
         complain("; ".join(answer.lost))
         raise typer.Exit(FAILED)
+
+
+_OF_GROUPS = ("fuse", "group", "stays", "weights_in")
+"""Options of plans on one device."""
+
+
+def _check_program(context: typer.Context, program: ProgramOptions) -> None:
+    """TilewrightError for options of a program that is not asked for, and for words of another kind."""
+    from ..arguments import check_choice
+
+    if program.emit is None:
+        refuse_given(context, "it is of a program, which --emit asks for", "element")
+    if program.element is not None:
+        check_choice("--element", program.element, ("double", "float"))
+
+
+def _number(text: str) -> int:
+    """A number of microbatches."""
+    if not text.isdecimal():
+        raise TilewrightError(f"found {text!r}, expected numbers such as 1,2,4", where="--microbatches")
+    return checks.whole(int(text), "a number of microbatches")
+
+
+def _question_on_system(
+    found: Network,
+    of: NetworkOptions,
+    mesh: System,
+    objective: str | None,
+    asked: tuple[Tiling | None, Space, Limits],
+    count: int,
+) -> ShardingQuestion:
+    """The question about one of so many microbatches."""
+    from ..sharded import sharding_question
+    from ..workloads.network import microbatch
+    from ..workloads.networks import network_at
+
+    sizes = microbatch(of.sizes, count)
+    part = found if count == 1 else network_at(of.network, sizes, widths_named(of.widths))
+    return sharding_question(part, mesh, objective, *asked)
+
+
+def _compile_on_system(
+    name: str,
+    load: Callable[[int], ShardingQuestion],
+    choices: PlanChoices,
+    groups: GroupOptions,
+    program: ProgramOptions,
+    kept: StoreOptions,
+    *,
+    json: bool,
+) -> None:
+    """Search the best plan on a system, write its files and show its page."""
+    from ..report.networks.sharded_plan import sharded_plan_page
+    from ..results import prepare_folder
+    from ..run.documents.sharded_plans import dump_sharded_plan
+    from ..sharded import CompiledSystem, compiled_on_system, sharded
+
+    out = None if program.out is None else prepare_folder(program.out)
+    told = f"dividing {name} among devices"
+    divide = partial(sharded, store=kept.store, note=say, cached=not kept.no_cache, workers=groups.workers)
+    with noting_interrupts() as interrupts, signs(told), _saying_what_is_kept(not kept.no_cache):
+        result = CompiledSystem(name, *compiled_on_system(load, choices, divide))
+    if interrupts:
+        say("interrupted: this is the best of what was found so far; the same command searches to the end")
+    files = () if out is None else result.save(out, own_command())
+    if json:
+        show_document(dump_sharded_plan(result.plan))
+    else:
+        show_page(sharded_plan_page(result.answer, files, result.pipeline))
+    if program.verify:
+        with signs("running the program of all devices"):
+            verified = result.verify()
+        say(str(verified))
 
 
 @contextmanager
@@ -255,8 +375,6 @@ def _refuse_unwritable(graph: NetworkGraph, emit: str | None, element: str | Non
 
 def _as_stored(question: NetworkQuestion) -> NetworkQuestion:
     """With the widths in which the C program stores words, where these are more than planned; it says which."""
-    from dataclasses import replace
-
     from ..mapper.emit.network import with_stored_widths
 
     graph, wider = with_stored_widths(question.graph, question.arch)

@@ -6,6 +6,8 @@ dividing.py  which problems devices have of a divided operation
 devices.py   what these cost: a bound at once, by search where it matters
 memory.py    what lies in the memory of a device
 fixing.py    splits that users fix, read from texts
+stages.py    stages of a pipeline, along an axis of their own
+texts.py     shardings as the field writes them
 usual.py     plans that people would choose, to compare with
 tensors.py   shardings of a tensor, steps between them, and least trees of these
 tables.py    sums of costs over splits, relaxed
@@ -28,6 +30,8 @@ from .question import (
 )
 from .search import shard
 from .space import OperationRows, RowStride, ShardingSpace
+from .stages import Pipeline, PipelineStage, pipeline_of
+from .texts import sharding_text
 from .usual import UsualPlan, usual_plans
 
 __all__ = [
@@ -37,6 +41,8 @@ __all__ = [
     "DeviceRoom",
     "DeviceWork",
     "OperationRows",
+    "Pipeline",
+    "PipelineStage",
     "Resharding",
     "RowStride",
     "ShardedAnswer",
@@ -48,7 +54,9 @@ __all__ = [
     "divided",
     "divided_sizes",
     "fixed_splits",
+    "pipeline_of",
     "shard",
+    "sharding_text",
     "usual_plans",
     "weights_of_plan",
 ]

@@ -96,6 +96,16 @@ class DeviceRoom:
                 change[last + 1] -= self.held(state)
         return DeviceMemory(weights, sum(caches.values()), max(accumulate(change), default=0), self.size)
 
+    def crossing(self, steps: Sequence[DeviceWork | Resharding], splits: Mapping[str, Split]) -> list[int]:
+        """Before every step, bytes on the fullest device of what earlier steps made and this one or later ones read:
+        what passes to other devices where they go on."""
+        change = [0] * (len(steps) + 2)
+        for state, (first, last) in self._alive(steps, splits).items():
+            if state[0] in self.space.readers and not self.space.is_free(state[0]):
+                change[first + 1] += self.held(state)
+                change[last + 1] -= self.held(state)
+        return list(accumulate(change))[: len(steps)]
+
     def _caches(self, shardings: Mapping[str, Sequence[Sharding]]) -> list[tuple[State, int]]:
         """Every cache as it is kept: in the smallest of the shardings that it is held in."""
         found = []

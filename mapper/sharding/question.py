@@ -100,11 +100,6 @@ class DeviceMemory:
         """All together."""
         return self.weights + self.cache + self.live
 
-    @property
-    def fits(self) -> bool:
-        """Whether there is room for it."""
-        return self.size is None or self.used <= self.size
-
 
 @dataclass(frozen=True)
 class ComparedPlan:
@@ -129,7 +124,7 @@ class ShardedAnswer:
     question     that was asked
     steps        one after the other: what devices do, and how tensors are brought from one to another
     shardings    by who makes it, the sharding in which a tensor is made, and those that are made of it, in order
-    certificate  what is proven of the whole; the value of a latency is in seconds
+    certificate  what is proven of the whole; the value of a latency is in cycles of a device
     memory       of the fullest device
     compared     other plans
     searched     divided operations that were searched

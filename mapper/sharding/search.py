@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from ...cost_models import LATENCY
 from ...cost_models.collectives import ReshardingSteps
 from ...ir import InfeasibleError, TilewrightError, UndecidedError
 from ...ir.sharding import Sharding, Split
@@ -38,9 +39,6 @@ SPACE = (
 )
 """What a plan is chosen from, in words."""
 
-TOLLS = 24
-"""Tolls on weights that are tried, at most, for a plan that fits into the memory of a device."""
-
 ROUNDS = 40
 """Rounds in which weights follow a choice, at most, before something is decided."""
 
@@ -62,48 +60,9 @@ def shard(question: ShardingQuestion, solvers: GroupSolvers | None = None) -> Sh
         answering(lambda: SearchProgress(doing="looking at splits", objective=question.objective.name), NETWORK),
     ):
         costs = DeviceCosts(question, solvers or OneAfterTheOther(answer_below), means)
-        room = DeviceRoom(question.graph, question.system)
-        room.check()
+        DeviceRoom(question.graph, question.system).check()
         search = PlanSearch(question, costs, means)
-        found = search.run()
-        found = found if found.memory.fits else _fitting(question, costs, means, room, found)
-        return replace(found, compared=tuple(search.compared()), searched=costs.searched)
-
-
-def _fitting(
-    question: ShardingQuestion, costs: DeviceCosts, means: Means, room: DeviceRoom, free: ShardedAnswer
-) -> ShardedAnswer:
-    """The best plan that is known to fit into the memory of a device, where the best of all does not.
-
-    A toll on every byte of weights is paid by all plans (a Lagrangian relaxation): less the toll on all that weights of
-    a plan that fits may have, what the best plan weighs with it is a bound on plans that fit.
-
-    Raises UndecidedError where none is found.
-    """
-    least, best = room.least(), None
-    assert room.size is not None, "all fits"
-    most = room.size - least.cache - least.live
-    bound, toll = free.certificate.lower_bound, free.certificate.value / room.size
-    low, high = 0.0, math.inf
-    for _ in range(TOLLS):
-        search = PlanSearch(question, costs, means, toll)
-        found = search.run()
-        bound = max(bound, search.bound - toll * most)
-        if found.memory.fits:
-            high = toll
-            if best is None or found.certificate.value < best.certificate.value:
-                best = found
-        else:
-            low = toll
-        if means.expired or search.interrupted or (best is not None and reaches(bound, best.certificate.value)):
-            break
-        toll = 4 * toll if high == math.inf else (low + high) / 2
-    if best is None:
-        name = f"{question.graph.network} on {question.system.name}"
-        message = f"no plan of {name} was found that fits into {size(8 * room.size)} of each device"
-        raise UndecidedError(message, hint=f"the best of all takes {size(8 * free.memory.used)}")
-    value = best.certificate.value
-    return replace(best, certificate=replace(best.certificate, lower_bound=or_value(min(bound, value), value)))
+        return replace(search.run(), compared=tuple(search.compared()), searched=costs.searched)
 
 
 def check_energies(question: ShardingQuestion) -> None:
@@ -119,18 +78,12 @@ class PlanSearch:
     """One search.
 
     costs   of devices, as far as they are known
-    toll    that is paid for every byte of weights on a device
     tables  of everything that a choice of splits costs
     best    choice that is known
-    bound   no plan has less, tolls included
     """
 
-    def __init__(
-        self, question: ShardingQuestion, costs: DeviceCosts, means: Means = UNLIMITED, toll: float = 0.0
-    ) -> None:
-        self.question, self.costs, self.means, self.toll = question, costs, means, toll
-        self.room = DeviceRoom(question.graph, question.system)
-        self.bound = 0.0
+    def __init__(self, question: ShardingQuestion, costs: DeviceCosts, means: Means = UNLIMITED) -> None:
+        self.question, self.costs, self.means = question, costs, means
         self.started = time.perf_counter()
         self.space = ShardingSpace(question.graph, question.system)
         self._check_fixed()
@@ -160,7 +113,6 @@ class PlanSearch:
             self._know_something()
         if not len(self.best):
             raise self._nothing_found(search.bound)
-        self.bound = search.bound
         return self._answer(search.bound)
 
     # ---- costs -----------------------------------------------------------------------------------------------
@@ -172,16 +124,13 @@ class PlanSearch:
         for name, splits in self.tables.splits.items():
             key = self.costs.alike(name), splits
             if key not in known:
-                known[key] = np.array([self.costs.cost(name, s).bound + self._tolls(name, s) for s in splits])
+                known[key] = np.array([self.costs.cost(name, split).bound for split in splits])
             found[name] = known[key]
             if name in within:
                 mask = np.full(len(splits), np.inf)
                 mask[list(within[name])] = 0.0
                 found[name] = found[name] + mask
         return found
-
-    def _tolls(self, name: str, split: Split) -> float:
-        return self.toll * self.room.weights(name, split) if self.toll else 0.0
 
     def split(self, name: str, choice: Choice) -> Split:
         """Of an operation in a choice."""
@@ -190,8 +139,7 @@ class PlanSearch:
     def value(self, choice: Choice) -> float:
         """What a choice costs, by the best mappings that are known."""
         self.priced += 1
-        splits = [(name, self.split(name, choice)) for name in self.space.names]
-        devices = (self.costs.cost(name, split).value + self._tolls(name, split) for name, split in splits)
+        devices = (self.costs.cost(name, self.split(name, choice)).value for name in self.space.names)
         return math.fsum(devices) + self.tables.moved(choice)
 
     def find_out(self, choice: Choice, left: float) -> bool:
@@ -226,14 +174,13 @@ class PlanSearch:
 
     def _answer(self, bound: float) -> ShardedAnswer:
         (choice,) = self.best
-        splits = {name: self.split(name, choice) for name in self.space.names}
-        tolls = math.fsum(self._tolls(name, split) for name, split in splits.items())
-        value, bound = self.best.value - tolls, bound - tolls
+        value = self.best.value
         steps: list[DeviceWork | Resharding] = []
         shardings: dict[str, tuple[Sharding, ...]] = {}
         for name in self.space.names:
             split = self.split(name, choice)
-            steps.append(self.costs.work(name, split))
+            work = self.costs.work(name, split)
+            steps.append(replace(work, parallelism=self.space.parallelism(name, split)))
             made = [self.space.made(name, split)]
             for one in self._steps(name, choice):
                 steps.append(one)
@@ -243,11 +190,13 @@ class PlanSearch:
             if name not in shardings:  # from outside: it lies as it is read
                 needed = (self.space.needed(r, self.split(r, choice), read) for r, read in readers)
                 shardings[name] = tuple(dict.fromkeys(needed))
+        least = or_value(min(bound, value), value)
+        unit = self.question.system.device.clock_hz if self.question.objective == LATENCY else 1.0  # cycles in a second
         certificate = Certificate(
             self.question.objective.name,
             self.question.tiling,
-            value,
-            or_value(min(bound, value), value),
+            unit * value,
+            unit * value if least == value else unit * least,
             math.prod(map(len, self.tables.splits.values())),
             0,
             self.priced,
@@ -257,7 +206,8 @@ class PlanSearch:
             SPACE,
             interrupted=self.interrupted or self.costs.interrupted,
         )
-        memory = self.room.of_plan(steps, splits, shardings)
+        splits = {name: self.split(name, choice) for name in self.space.names}
+        memory = DeviceRoom(self.question.graph, self.question.system).of_plan(steps, splits, shardings)
         return ShardedAnswer(self.question, tuple(steps), shardings, certificate, memory, searched=self.costs.searched)
 
     def compared(self) -> Iterator[ComparedPlan]:
@@ -271,8 +221,8 @@ class PlanSearch:
             except (InfeasibleError, UndecidedError) as error:
                 yield ComparedPlan(plan.name, None, None, error.message)
                 continue
-            if not found.memory.fits:
-                told = f"takes {size(8 * found.memory.used)} of each device, more than there is"
+            if found.memory.size is not None and found.memory.used > found.memory.size:
+                told = f"takes {size(8 * found.memory.used)} of each device, which has {size(8 * found.memory.size)}"
                 yield ComparedPlan(plan.name, None, None, told)
                 continue
             energy = found.energy_pj

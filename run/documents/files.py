@@ -221,6 +221,11 @@ def network_plan_schema_path(version: int) -> Path:
     return Path(__file__).parent / "schema" / f"network-plan-{version}.json"
 
 
+def sharded_plan_schema_path(version: int) -> Path:
+    """The file of a version of plan.json of a network on a system."""
+    return Path(__file__).parent / "schema" / f"sharded-plan-{version}.json"
+
+
 def schema_text() -> str:
     """The schema of the present version: JSON Schema, draft 2020-12."""
     from .files import SCHEMA_VERSION

@@ -21,10 +21,10 @@ from make_api import interface_lines, public_objects, reference
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "public_interface.txt"
 NAMES = """
-    Architecture Cascade CompiledNetwork InfeasibleError LoopNest Mapping Problem SearchResult System
-    TilewrightError __version__ batched_gemm cascade cascade_of collective compare compile conv2d einsum evaluate
+    Architecture Cascade CompiledNetwork CompiledSystem InfeasibleError LoopNest Mapping Problem SearchResult
+    System TilewrightError __version__ batched_gemm cascade cascade_of collective compare compile conv2d einsum evaluate
     explain explore gemm list_archs list_dataflows list_networks list_systems load_arch load_layer load_mapping
-    load_network load_network_plan load_system padded
+    load_network load_network_plan load_system load_system_plan padded
     plan_layouts plan_memory roofline search search_im2col search_many search_pareto search_top simulate
 """
 HEAVY = {"networkx", "numpy", "onnx", "pydantic", "yaml", "rich", "typer"}

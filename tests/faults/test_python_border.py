@@ -64,6 +64,9 @@ class Border:
         one.save(folder / "one")
         two.save(folder / "two")
         whole.save(folder / "whole")
+        mesh = tw.load_system("a100x8", set={"node.size": 2})
+        divided = tw.compile(network, system=mesh, tiling="perfect", workers=1)
+        divided.save(folder / "divided")
         lined = tw.load_arch("three_level", {"DRAM.line": "8 B"})
         self.calls: dict[str, Call] = {
             "batched_gemm": (tw.batched_gemm, {"B": 2, "M": 2, "N": 2, "K": 2}),
@@ -73,6 +76,7 @@ class Border:
             "compare": (tw.compare, {"networks": [network], "archs": [arch], "dataflows": ["free"], **batch}),
             "compare fused": (tw.compare, {"networks": [network], "archs": [arch], "fuse": True, **batch}),
             "compile": (tw.compile, {"network": network, "arch": arch, "tiling": "perfect", "most": 1}),
+            "compile system": (tw.compile, {"network": network, "system": mesh, "fix": ["up: m@node"], "workers": 1}),
             "conv2d": (tw.conv2d, {"K": 2, "C": 2, "P": 2, "Q": 2, "R": 1, "S": 1}),
             "einsum": (tw.einsum, {"spec": "mk,kn->mn", "sizes": {"m": 2, "k": 2, "n": 2}}),
             "evaluate": (tw.evaluate, {"mapping": one.mapping, "arch": arch}),
@@ -94,6 +98,7 @@ class Border:
             "load_mapping tree": (tw.load_mapping, {"text_or_path": folder / "two" / "mapping.json"}),
             "load_network": (tw.load_network, {"name_or_path": network}),
             "load_network_plan": (tw.load_network_plan, {"path": folder / "whole" / "plan.json"}),
+            "load_system_plan": (tw.load_system_plan, {"path": folder / "divided" / "plan.json"}),
             "padded": (tw.padded, {"problem": tw.conv2d(K=2, C=2, P=4, Q=4, R=3, S=3), "pad": 1}),
             "plan_layouts": (
                 tw.plan_layouts,
@@ -122,7 +127,7 @@ class Border:
             "search_top tree": (tw.search_top, {"problem": pair, "arch": arch, "count": 1, "tiling": "perfect"}),
             "simulate": (tw.simulate, {"mapping": one.mapping, "arch": arch}),
         }
-        asked = [one, two, whole, pair, layer, two.mapping, tw.load_network(network)]
+        asked = [one, two, whole, divided, pair, layer, two.mapping, tw.load_network(network)]
         asked += [function(**right) for function, right in (self.calls[n] for n in ("compare", "compare fused"))]
         asked += [tw.explore(network, "three_level", ["GLB.size=1KiB,2KiB"], **batch)]
         self.calls |= dict(methods(asked, folder))

@@ -7,9 +7,9 @@ function drawTimeline(place, plan) {
   const zoom = Number(place.dataset.zoom ?? 1), wide = Math.round((Math.max(300, place.clientWidth) - 4) * zoom);
   const x = linearScale(0, plan.total, 1, wide - 1);
   const lanes = element("div", { class: "lanes", tabindex: 0, role: "region", "aria-label": "Timeline; scroll sideways" },
-    laneTitle("time"), timeAxis(plan, x, wide), laneTitle("groups; grey: an operation alone"), groupLane(plan, x, wide), laneTitle("operations"), operationLane(plan, x, wide),
+    laneTitle("time"), timeAxis(plan, x, wide), laneTitle(plan.each ? `${plan.each}s` : "groups; grey: an operation alone"), groupLane(plan, x, wide), laneTitle("operations"), operationLane(plan, x, wide),
     ...plan.busy.flatMap(([name, shares], i) => [laneTitle(`${name} busy`), busyLane(plan, shares, i, x, wide)]),
-    tileLegend(plan), ...plan.memories.flatMap((memory) => [laneTitle(memoryTitle(memory)), memoryLane(plan, memory, x, wide)]));
+    ...(plan.kinds.length ? [tileLegend(plan)] : []), ...plan.memories.flatMap((memory) => [laneTitle(memoryTitle(memory)), memoryLane(plan, memory, x, wide)]));
   const before = place.querySelector(".lanes"), middle = before ? (before.scrollLeft + before.clientWidth / 2) / before.scrollWidth : 0;
   place.replaceChildren(zoomBar(place, plan, zoom), lanes);
   if (before) lanes.scrollLeft = middle * lanes.scrollWidth - lanes.clientWidth / 2;
@@ -51,12 +51,12 @@ function timeAxis(plan, x, wide) {
 }
 
 function groupLane(plan, x, wide) {
-  const svg = laneSvg(wide, LANE, "groups; arrow keys go from one to the next");
-  const groups = grouped(plan.operations, (one) => one[1]);
+  const each = plan.each ?? "group", svg = laneSvg(wide, LANE, `${each}s; arrow keys go from one to the next`);
+  const groups = plan.each ? plan.operations.map((one) => [one[1], [one]]) : grouped(plan.operations, (one) => one[1]);
   for (const [number, found] of groups) {
     const from = found[0][2], to = found[found.length - 1][3], left = x(from), w = Math.max(x(to) - left, 0.6);
-    const about = `Group ${number}: ${found.map(([name]) => name).join(" + ")}, ${seconds(to - from)}`;
-    const link = shape("g", { role: "button", tabindex: 0, "data-detail": `group-${number}`, "aria-label": about, onkeydown: pressed });
+    const about = `${each === "group" ? "Group" : "Step"} ${number}: ${found.map(([name]) => name).join(" + ")}, ${seconds(to - from)}`;
+    const link = shape("g", { role: "button", tabindex: 0, "data-detail": `${each}-${number}`, "aria-label": about, onkeydown: pressed });
     link.append(shape("rect", { x: left, y: 2, width: w, height: LANE - 4, class: "tile", fill: colour(found.length > 1 ? 0 : 7) }, shape("title", {}, about)));
     if (w > 8 * String(number).length + 4) {
       link.append(shape("text", { x: left + w / 2, y: LANE / 2 + 4, "text-anchor": "middle", style: `fill:var(--i${found.length > 1 ? 0 : 7})` }, String(number)));
@@ -78,7 +78,7 @@ function operationLane(plan, x, wide) {
   plan.operations.forEach(([name, group, from, to, limit]) => {
     const left = x(from), w = Math.max(x(to) - left, 0.6);
     svg.append(shape("rect", { x: left, y: 2, width: w, height: LANE - 4, class: "tile", fill: "var(--c1)" },
-      shape("title", {}, `${name}, group ${group}: ${seconds(to - from)}, waits for ${limit}`)));
+      shape("title", {}, `${name}, ${plan.each ?? "group"} ${group}: ${seconds(to - from)}, waits for ${limit}`)));
     if (w > LETTER * name.length + 6) svg.append(shape("text", { x: left + 4, y: LANE / 2 + 4, style: "fill:var(--i1)" }, name));
   });
   return svg;
