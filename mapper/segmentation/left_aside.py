@@ -9,10 +9,11 @@ from ...cost_models.least_cost import LeastCost, least_cost_of_cascade
 from ...ir import Cascade
 from ...workloads.graph import GraphReading, cascade_parameters, operation_groups
 from ..certificate import PartProof
+from .group_edges import GroupEdge
 from .lazy_path import Edge, cheapest
 from .question import NetworkAnswer, NetworkQuestion, cost_of_group
 from .residency import residency_of
-from .steps import GroupEdge, NetworkSteps
+from .steps import NetworkSteps
 
 
 def of_all_plans(answer: NetworkAnswer) -> NetworkAnswer:
