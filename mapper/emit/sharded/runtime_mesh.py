@@ -486,11 +486,8 @@ def table(found: Checked, network: DealtNetwork) -> list[str]:
     ]
     lines += [f"{name}: apart by {apart:.1e} of the largest word" for name, apart in found.apart.items() if apart]
     lines += [f"FAILED: {text}" for text in found.wrong]
-    moving = len(rows) - 1
     lines.append(f"{found.seconds[0]:.1f} s on all devices, {found.seconds[1]:.1f} s at once")
     if not found.wrong:
-        equal = "equals" if not any(found.apart.values()) else "is, but for rounding,"
-        lines.append(
-            f"OK: what is computed {equal} the network at once; bytes by link of {moving} steps are the plan's"
-        )
+        how = "but for rounding those" if any(found.apart.values()) else "those"
+        lines.append(f"OK: outputs are {how} of the network at once, bytes by link of {len(rows) - 1} steps the plan's")
     return lines
