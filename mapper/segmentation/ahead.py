@@ -175,7 +175,9 @@ class WeightsAhead:
     def cost(self, edge: GroupEdge) -> Cost | None:
         """What the best known mapping of a step costs, its own weights included; None where there is none."""
         best = self._best(edge)
-        return best and (self._with_weights(edge, best) if edge.whole else best.cost)
+        if best is None:
+            return None
+        return self._with_weights(edge, best) if edge.whole else best.cost
 
     def _best(self, edge: GroupEdge) -> Answer | None:
         best = edge.kind and edge.kind.best(edge.taken, self._residency)
@@ -192,12 +194,14 @@ class WeightsAhead:
 
     def turns(self, edge: GroupEdge) -> GroupTurns | None:
         """The turns of the best known tree of a step; None where it is no operation."""
-        best, cost = self._best(edge), self.cost(edge)
-        return None if best is None or cost is None else self._turns(edge, best, cost)
+        best = self._best(edge)
+        return None if best is None else self._turns(edge, best)
 
-    @remembered_by(lambda self, edge, answer, _: (id(answer), self._weights(edge), edge.whole))
-    def _turns(self, edge: GroupEdge, answer: Answer, cost: Cost) -> GroupTurns:
+    @remembered_by(lambda self, edge, answer: (id(answer), self._weights(edge), edge.whole))
+    def _turns(self, edge: GroupEdge, answer: Answer) -> GroupTurns | None:
         assert edge.kind is not None
+        if (cost := self.cost(edge)) is None:
+            return None
         tensors = CascadeNames.of(edge.kind.cascade).tensors
         weights = {tensors[number] for number in self._weights(edge)}
         return turns_of(answer.mapping, cost, self.arch, weights, self.stays(edge))
@@ -412,8 +416,9 @@ class WeightsAhead:
 
     def along(self, edges: Sequence[Edge]) -> Iterator[Ran]:
         """Do the best known trees of some steps, one after the other."""
-        idle, free = self._nothing, ()
-        for edge in edges if self.memories else ():
+        idle: Idle = self._nothing
+        free: Free = ()
+        for edge in (edge for edge in edges if isinstance(edge, GroupEdge) and self.memories):
             ran = self._run(idle, free, edge, self.known(edge)[0])
             idle, free = ran.idle, ran.free
             yield ran

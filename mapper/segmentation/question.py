@@ -80,7 +80,8 @@ class RunCost(NamedTuple):
 
     def less(self, saved: RunCost) -> RunCost:
         """What is left of it."""
-        return RunCost(*(one - other for one, other in zip(self, saved, strict=True)))
+        energy, latency = self.energy_pj - saved.energy_pj, self.latency_cycles - saved.latency_cycles
+        return RunCost(energy, latency, self.outer_words - saved.outer_words)
 
 
 FREE = RunCost(0.0, 0.0, 0)
