@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..progress import NETWORK, SearchProgress, answering
 from ..segmentation import GroupSolvers
 from ..segmentation.searching import OneAfterTheOther
 from .devices import DeviceCosts
+from .dividing import likeness
 from .memory import DeviceRoom
 from .question import ComparedPlan, DeviceWork, Resharding, ShardedAnswer, ShardingQuestion
 from .space import ShardingSpace
@@ -36,11 +37,17 @@ SPACE = (
     "every split of every operation, a dimension or none along each axis; every set of shardings that is made of it",
     "steps along one axis, to a placement that the tensor has somewhere, or replicated",
     "operations one after the other, each through the outermost memory",
+    "not in it: different splits of one operation on different devices, uneven blocks by choice, softmax and norms"
+    " along what they reduce, taps of windows, a device that does two operations at once",
 )
 """What a plan is chosen from, in words."""
 
-ROUNDS = 40
-"""Rounds in which weights follow a choice, at most, before something is decided."""
+ROUNDS, ROUNDS_A_PRICE = 40, 6
+"""Rounds in which weights follow a choice, at most, before something is decided, or another price is set."""
+
+
+PRICES, MIXED = 16, 40
+"""Prices of room that are tried, and choices between two of them, at most."""
 
 
 def shard(question: ShardingQuestion, solvers: GroupSolvers | None = None) -> ShardedAnswer:
@@ -89,6 +96,10 @@ class PlanSearch:
         self._check_fixed()
         steps = ReshardingSteps(question.system)
         self.tables = PlanTables(self.space, steps, self.costs.weights, question.fixed)
+        self.room = DeviceRoom(question.graph, question.system)
+        self.limit = None
+        if self.room.size is not None and len(question.fixed) < len(self.space.names):
+            self.limit = RoomPrice(self.room, self.tables.splits)
         self.best: BestAnswers[dict[str, int]] = BestAnswers()
         self.priced = 0
         self.interrupted = False
@@ -109,7 +120,7 @@ class PlanSearch:
             self.interrupted = True
         finally:
             self.costs.drop()
-        if not len(self.best):
+        if not reaches(search.bound, self.best.value):
             self._know_something()
         if not len(self.best):
             raise self._nothing_found(search.bound)
@@ -156,40 +167,32 @@ class PlanSearch:
         return bool(wanted)
 
     def _know_something(self) -> None:
-        """A plan of mappings made without a search, where time is up before any is known."""
-        _, choice = self.tables.least(self.bounds({}))
-        for name in self.space.names:
-            self.costs.know(name, self.split(name, choice))
-        value = self.value(choice)
-        if math.isfinite(value):
+        """Plans of mappings made without a search, where time is up: by bounds, and as people would choose."""
+        every = [self.tables.choice_of(plan.splits) for plan in usual_plans(self.space) if plan.splits]
+        for choice in [self.tables.least(self.bounds({}))[1], *every]:
+            for name in self.space.names if choice else ():
+                self.costs.know(name, self.split(name, choice or {}))
+            self.offer(choice or {})
+
+    def offer(self, choice: Choice) -> None:
+        """Keep a choice that fits, if it is the best."""
+        value = self.value(choice) if choice else math.inf
+        if value < self.best.cutoff and self.fits(choice):
             self.best.offer(Closed(value, dict(choice)))
 
     def _nothing_found(self, bound: float) -> TilewrightError:
         name = self.question.graph.network
         if math.isinf(bound):
             return InfeasibleError(f"no plan of {name} on {self.question.system.name} fits")
-        return UndecidedError(f"no plan of {name} on {self.question.system.name} was found in time")
+        told = "was found in time" if self.limit is None else "that fits into a device's memory was found"
+        return UndecidedError(f"no plan of {name} on {self.question.system.name} {told}")
 
     # ---- answers ---------------------------------------------------------------------------------------------
 
     def _answer(self, bound: float) -> ShardedAnswer:
         (choice,) = self.best
         value = self.best.value
-        steps: list[DeviceWork | Resharding] = []
-        shardings: dict[str, tuple[Sharding, ...]] = {}
-        for name in self.space.names:
-            split = self.split(name, choice)
-            work = self.costs.work(name, split)
-            steps.append(replace(work, parallelism=self.space.parallelism(name, split)))
-            made = [self.space.made(name, split)]
-            for one in self._steps(name, choice):
-                steps.append(one)
-                made.append(one.after)
-            shardings[name] = tuple(made)
-        for name, readers in self.space.readers.items():
-            if name not in shardings:  # from outside: it lies as it is read
-                needed = (self.space.needed(r, self.split(r, choice), read) for r, read in readers)
-                shardings[name] = tuple(dict.fromkeys(needed))
+        steps, shardings = self.laid_out(choice)
         least = or_value(min(bound, value), value)
         unit = self.question.system.device.clock_hz if self.question.objective == LATENCY else 1.0  # cycles in a second
         certificate = Certificate(
@@ -206,9 +209,37 @@ class PlanSearch:
             SPACE,
             interrupted=self.interrupted or self.costs.interrupted,
         )
-        splits = {name: self.split(name, choice) for name in self.space.names}
-        memory = DeviceRoom(self.question.graph, self.question.system).of_plan(steps, splits, shardings)
+        memory = self.room.of_plan(steps, self._splits(choice), shardings)
         return ShardedAnswer(self.question, tuple(steps), shardings, certificate, memory, searched=self.costs.searched)
+
+    def laid_out(self, choice: Choice) -> tuple[list[DeviceWork | Resharding], dict[str, tuple[Sharding, ...]]]:
+        """The steps of a choice, and the shardings of every tensor."""
+        steps: list[DeviceWork | Resharding] = []
+        shardings: dict[str, tuple[Sharding, ...]] = {}
+        for name in self.space.names:
+            split = self.split(name, choice)
+            work = self.costs.work(name, split)
+            steps.append(replace(work, parallelism=self.space.parallelism(name, split)))
+            made = [self.space.made(name, split)]
+            for one in self._steps(name, choice):
+                steps.append(one)
+                made.append(one.after)
+            shardings[name] = tuple(made)
+        for name, readers in self.space.readers.items():
+            if name not in shardings:  # from outside: it lies as it is read
+                needed = (self.space.needed(r, self.split(r, choice), read) for r, read in readers)
+                shardings[name] = tuple(dict.fromkeys(needed))
+        return steps, shardings
+
+    def _splits(self, choice: Choice) -> dict[str, Split]:
+        return {name: self.split(name, choice) for name in self.space.names}
+
+    def fits(self, choice: Choice) -> bool:
+        """Whether the memory of a device holds what a choice keeps there."""
+        if self.limit is None:
+            return True
+        steps, shardings = self.laid_out(choice)
+        return self.room.of_plan(steps, self._splits(choice), shardings).used <= self.limit.size
 
     def compared(self) -> Iterator[ComparedPlan]:
         """Plans that people would choose, priced as every plan is."""
@@ -239,6 +270,65 @@ class PlanSearch:
             yield Resharding(name, cost.move, axis, one.before, one.after, cost.phase, cost.seconds, cost.energy_pj)
 
 
+class RoomPrice:
+    """A price of the room that weights take in the memory of a device, where that has a size: a Lagrange multiplier.
+
+    Plans that fit leave for weights what caches and live tensors do not take at least, so no plan that fits costs less
+    than the least sum with the price, less the price of that room.
+    """
+
+    def __init__(self, room: DeviceRoom, splits: Mapping[str, tuple[Split, ...]]) -> None:
+        assert room.size is not None
+        least = room.least()
+        self.size, self._left = room.size, room.size - least.cache - least.live
+        known: dict[object, Floats] = {}
+        self._bytes: dict[str, Floats] = {}
+        for name, own in splits.items():
+            key = likeness(room.graph, room.graph.by_name[name]), own
+            if key not in known:
+                known[key] = np.array([float(room.weights(name, split)) for split in own])
+            self._bytes[name] = known[key]
+        self.price, self._low, self._high, self._tried = 0.0, 0.0, math.inf, 0
+        self._found: dict[bool, Choice] = {}
+
+    def added(self, costs: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Costs with the price of weights."""
+        return {name: own + self.price * self._bytes[name] for name, own in costs.items()}
+
+    @property
+    def spared(self) -> float:
+        """The price of all the room that there is for weights."""
+        return self.price * self._left
+
+    def mixed(self, fits: Callable[[Choice], bool]) -> list[Choice]:
+        """Choices that fit, between one that does and one that does not: the first one's splits for the first
+        operations of the network, as few as fit, and some more, the other one's for the rest."""
+        roomy, full = self._found.get(True, {}), self._found.get(False, {})
+        names, low, high = list(self._bytes), 0, len(self._bytes)
+        if not roomy or not full:
+            return [roomy] if roomy else []
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if fits(_first(roomy, full, names[:middle])) else (middle + 1, high)
+        return [_first(roomy, full, names[:end]) for end in range(low, min(low + MIXED, len(names)) + 1)]
+
+    def learn(self, fits: bool, value: float, choice: Choice) -> bool:
+        """Set another price, higher where what was found does not fit; whether that is worth it."""
+        self._tried += 1
+        self._found[fits] = choice
+        self._low, self._high = (self._low, self.price) if fits else (self.price, self._high)
+        if math.isinf(self._high):
+            self.price = 2 * self.price or value / self.size
+        else:
+            self.price = (self._low + self._high) / 2
+        return self._tried <= PRICES
+
+
+def _first(one: Choice, other: Choice, names: Iterable[str]) -> Choice:
+    """One choice for some operations, another for the rest."""
+    return {**other, **{name: one[name] for name in names}}
+
+
 @dataclass(eq=False)
 class OpenPlan(OpenState[dict[str, int]]):
     """All plans, or those whose operations have some splits.
@@ -258,37 +348,45 @@ class OpenPlan(OpenState[dict[str, int]]):
     def advance(self) -> Iterator[OpenState[dict[str, int]] | Closed[dict[str, int]]]:
         """A closer bound by costs that are found out, or by weights that follow; else something is decided."""
         search, tables = self.search, self.search.tables
-        costs = search.bounds(self.within)
-        bound, choice = tables.least(costs)
-        self.bound = max(self.bound, bound)
+        costs, limit = search.bounds(self.within), search.limit
+        bound, choice = tables.least(costs if limit is None else limit.added(costs))
+        self.bound = max(self.bound, bound - (0.0 if limit is None else limit.spared))
         if math.isinf(bound):
             return
         gaps = tables.gaps(choice)
         price = math.fsum(float(own[choice[name]]) for name, own in costs.items()) + tables.moved(choice)
-        value = search.value(choice)
-        if math.isfinite(value):
-            yield Closed(value, dict(choice))
+        fits = search.fits(choice)
+        search.offer(choice)
         if self.bound >= search.best.cutoff:
             return
         left = max(0.0, search.best.value - self.bound)
         if search.find_out(choice, left):
             yield self
             return
-        if reaches(self.bound, price):  # what is left is what searches of devices have left open
+        if fits and reaches(self.bound, price):  # what is left is what searches of devices have left open
             yield Closed(self.bound)
             return
         self._rounds += 1
-        least = 1e-9 * price
-        if self._rounds <= ROUNDS:
-            opened = {id(tables.kind_of[name]) for name, gap in gaps.items() if gap > least}
+        is_priced = limit is not None and (limit.price or not fits)
+        opened = {id(tables.kind_of[name]) for name, gap in gaps.items() if gap > 1e-9 * price}
+        if opened and self._rounds <= (ROUNDS_A_PRICE if is_priced else ROUNDS):
             tables.follow(choice, max(0.1, 1 / self._rounds), lambda kind: id(kind) in opened)
             yield self
             return
         widest = max(gaps, key=lambda name: gaps[name])
         kind = tables.kind_of[widest]
-        if not kind.is_exact and kind.trees <= MOST_TREES:
+        if opened and not kind.is_exact and kind.trees <= MOST_TREES:
             kind.make_exact()
             yield self
+            return
+        if limit is not None and is_priced:  # a price of room has no plan of its own for every room
+            self._rounds = 0
+            if limit.learn(fits, price, choice):
+                yield self
+                return
+            for mixed in limit.mixed(search.fits):
+                search.offer(mixed)
+            yield Closed(self.bound)
             return
         yield from self._decided(widest, choice)
 

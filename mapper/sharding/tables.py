@@ -171,6 +171,18 @@ class PlanTables:
         kind = self.kind_of.get(name)
         return (0.0, ()) if kind is None else kind.shardings.tree(*self._ends(name, kind, choice))
 
+    def choice_of(self, splits: Mapping[str, Split]) -> dict[str, int] | None:
+        """Splits of all operations as a choice; None where one may not be chosen. What is handed out lies as it is
+        cheapest beside nothing else that is read of it."""
+        if any(split not in self.splits[name] for name, split in splits.items()):
+            return None
+        found = {name: self.splits[name].index(split) for name, split in splits.items()}
+        for name in self.space.outputs:
+            kind = self.kind_of[name]
+            apart = kind.shardings.exact[kind.made[found[name]], kind.needed[-1]]
+            found[self.readers[name][-1][0]] = int(np.argmin(apart))
+        return found
+
     def moved(self, choice: Choice) -> float:
         """What it costs for all tensors."""
         return math.fsum(self.moves(name, choice)[0] for name in self.kind_of)

@@ -7,11 +7,25 @@ from dataclasses import replace
 import pytest
 
 import tilewright as tw
-from tilewright.arch.system import load_system
+from tilewright.arch import load_arch
+from tilewright.arch.system import MeshAxis, System, load_system
 from tilewright.cost_models import parse_objective
 from tilewright.ir import InfeasibleError, TilewrightError
-from tilewright.ir.sharding import PARTIAL
-from tilewright.mapper.sharding import DeviceRoom, DeviceWork, Resharding, ShardingQuestion, shard
+from tilewright.ir.sharding import PARTIAL, Split
+from tilewright.mapper.fusing import answer_below
+from tilewright.mapper.means import UNLIMITED
+from tilewright.mapper.segmentation.searching import OneAfterTheOther
+from tilewright.mapper.sharding import (
+    DeviceCosts,
+    DeviceRoom,
+    DeviceWork,
+    Resharding,
+    ShardedAnswer,
+    ShardingQuestion,
+    SplitCost,
+    shard,
+)
+from tilewright.mapper.sharding.search import PlanSearch
 
 
 def question_of(network: str, system: str, objective: str = "latency", **more: object) -> ShardingQuestion:
@@ -46,6 +60,48 @@ def test_fixed_splits() -> None:
     assert found.certificate.value >= free.certificate.value
     with pytest.raises(TilewrightError, match="split"):
         shard(question_of("dlrm_rmc1", "h100x8", fixed={"bot1": ("Z",)}))
+
+
+class BoundsAsCosts(DeviceCosts):
+    """Costs of devices that are their bounds."""
+
+    def cost(self, name: str, split: Split) -> SplitCost:
+        found = super().cost(name, split)
+        return replace(found, value=found.bound, seconds=found.bound, energy_pj=0.0)
+
+    def is_open(self, name: str, split: Split, below: float) -> bool:
+        return False
+
+
+def by_bounds(network: str, system: System) -> ShardedAnswer:
+    graph = tw.load_network(network).wiring
+    assert graph is not None
+    question = ShardingQuestion(graph, system, parse_objective("latency"), "ragged")
+    return PlanSearch(question, BoundsAsCosts(question, OneAfterTheOther(answer_below), UNLIMITED)).run()
+
+
+def test_weights_that_have_no_room() -> None:
+    """Where links are slow, devices hold all weights, if they have room; else fewer, and it takes longer."""
+    axes = (MeshAxis("x", "ring", 8, 25e9, 1e-6),)
+    found = [
+        by_bounds("llama3_8b_block", System("ring", load_arch("h100", {"HBM.size": f"{size} MiB"}), axes))
+        for size in (4096, 300)
+    ]
+    roomy, tight = found
+    assert roomy.certificate.proven
+    assert roomy.memory.used > 300 * 2**20
+    assert tight.memory.used <= 300 * 2**20
+    assert roomy.certificate.value < tight.certificate.value
+    assert roomy.certificate.value <= tight.certificate.lower_bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("network", ["gpt3_6_7b_block", "llama3_8b_block"])
+def test_blocks_on_two_axes(network: str) -> None:
+    """A block of a transformer is proven by relaxed tables, whatever the axes."""
+    axes = (MeshAxis("x", "switch", 8, 450e9, 1e-6), MeshAxis("y", "ring", 4, 25e9, 1e-6))
+    found = by_bounds(network, System("mesh", load_arch("h100"), axes))
+    assert found.certificate.proven
+    assert found.certificate.value == pytest.approx(found.seconds * found.question.system.device.clock_hz)
 
 
 def test_energies_that_nobody_states() -> None:
