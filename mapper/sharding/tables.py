@@ -13,6 +13,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from string import ascii_lowercase
 
 import numpy as np
 import numpy.typing as npt
@@ -216,5 +217,6 @@ def _term(variables: Sequence[str], table: Floats) -> CostTerm:
     own = tuple(dict.fromkeys(variables))
     if len(own) == len(variables):
         return CostTerm(own, table)
-    letters = [own.index(name) for name in variables]
-    return CostTerm(own, np.einsum(table, letters, list(range(len(own)))))
+    letters = {name: ascii_lowercase[number] for number, name in enumerate(own)}
+    diagonal = f"{''.join(letters[name] for name in variables)}->{''.join(letters.values())}"
+    return CostTerm(own, np.einsum(diagonal, table))
