@@ -2,7 +2,7 @@
 
 template.py  a page: title, what was asked, the finding and its picture, sections, the command
 blocks.py    what sections are made of: tables that sort, pages for the terminal, pictures, plots
-details.py   the dialogs of rows and dots, and the pictures in them
+details.py   the details of rows and dots, and the pictures in them
 static/      the template, its style, and scripts
 
 The scripts are plain JavaScript. A plotting library would be several megabytes in every page, and its charts cannot be

@@ -1,7 +1,7 @@
-"""The dialogs of a page: what a row or a dot stands for, its certificate, its picture, the command that finds it again.
+"""The details of a page: what a row or a dot stands for, its certificate, its picture, the command that finds it again.
 
-What several dialogs show stands once. Pictures are kept compressed, and a browser unpacks them when the first one is
-asked for: of the pictures of many mappings most is the same.
+A dialog shows them, or they unfold below a row. What several show stands once. Pictures are kept compressed, and a
+browser unpacks them when the first one is asked for: of the pictures of many mappings most is the same.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Part = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Detail:
-    """A dialog.
+    """What a row or a dot stands for.
 
     title    of it
     figures  a sentence with the most important numbers
@@ -39,7 +39,7 @@ class Detail:
 
 
 class Details:
-    """The dialogs of a page by name, and their pictures."""
+    """The details of a page by name, and their pictures."""
 
     def __init__(self) -> None:
         self.found: dict[str, Any] = {}
@@ -48,7 +48,7 @@ class Details:
         self._numbers: dict[Hashable, int] = {}
 
     def add(self, name: str, detail: Detail) -> str:
-        """Keep a dialog, and return its name."""
+        """Keep a detail, and return its name."""
         parts = [{"shared": self._shared(part)} for part in detail.parts]
         command = {"command": detail.command} if detail.command else {}
         self.found[name] = {"title": detail.title, "figures": detail.figures, "parts": parts, **command}
