@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +15,7 @@ from .arguments import StoreLike, check_choice, tiling_or_default
 from .cost_models import LATENCY, ObjectiveLike, parse_objective
 from .cost_models.padding import with_padding_read
 from .inputs import checks
-from .ir import InfeasibleError, ProblemError, TilewrightError
+from .ir import InfeasibleError, MappingError, ProblemError, TilewrightError
 from .ir.display import Shown
 from .ir.errors import entry
 from .ir.units import percent, seconds
@@ -131,8 +132,11 @@ class CompiledSystem(Shown):
         return sharded_plan_of(self.answer, self.pipeline)
 
     def emit(self) -> str:
-        """The numpy program of all devices: an array for every device and shard, collectives as copies between them,
-        bytes counted by link; it compares with the network done at once."""
+        """The numpy program of all devices, with stages those of one: an array for every device and shard, collectives
+        as copies between them, bytes counted by link; it compares with the network done at once.
+
+        Raises MappingError where no program can be written, as for models in ONNX.
+        """
         from .mapper.emit.sharded import sharded_program
 
         return sharded_program(self.answer)
@@ -144,8 +148,8 @@ class CompiledSystem(Shown):
         return verify_sharded(self.answer)
 
     def save(self, folder: str | os.PathLike[str], command: str = "") -> tuple[Path, ...]:
-        """Write plan.json, system.html, trace.json and program.py; return their paths. The page has the shell command
-        that makes it again, if given.
+        """Write plan.json, system.html, trace.json and, where it can be written, program.py; return their paths. The
+        page has the shell command that makes it again, if given.
 
         Raises TilewrightError when the folder or a file cannot be written.
         """
@@ -156,13 +160,11 @@ class CompiledSystem(Shown):
 
         place, plan = prepare_folder(folder, _FILES), self.plan
         trace = sharded_trace(plan, self.system.device.clock_hz)
-        texts = (
-            dump_sharded_plan(plan),
-            sharded_plan_html(self.answer, plan, command, self.pipeline),
-            trace,
-            self.emit(),
-        )
-        return tuple(write_file(place / name, text) for name, text in zip(_FILES, texts, strict=True))
+        texts = [dump_sharded_plan(plan), sharded_plan_html(self.answer, plan, command, self.pipeline), trace]
+        (place / _FILES[-1]).unlink(missing_ok=True)  # of another plan, perhaps
+        with suppress(MappingError):  # `emit` says why
+            texts.append(self.emit())
+        return tuple(write_file(place / name, text) for name, text in zip(_FILES, texts, strict=False))
 
     def __repr__(self) -> str:
         return f"<CompiledSystem: {self}>"

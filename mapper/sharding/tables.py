@@ -136,7 +136,8 @@ class PlanTables:
         key = space.words(name), space.bits(name), space.rows(name), self._fixed.get(name), of_readers
         if key not in self._known:
             made = [space.made(name, split) for split in self.splits[name]]
-            whole = [one for one in made if not {PARTIAL, SPREAD} & set(one)]
+            every_made = (space.made(name, split) for split in space.splits(name))  # a given one may make addends alone
+            whole = [one for one in every_made if not {PARTIAL, SPREAD} & set(one)]
             needed = [
                 [space.needed(reader, s, read) for s in self.splits[reader]] if reader in self.splits else whole
                 for reader, read in readers
