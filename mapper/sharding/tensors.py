@@ -181,7 +181,7 @@ def _value(cost: StepCost, weights: Weights) -> float:
 class _PlacementRules:
     """Which placements along an axis may stand beside those of the outer axes.
 
-    A deal of blocks that an outer axis deals stands only inside those, another one of the same words not beside it.
+    A deal of blocks that an outer axis deals stands only inside those.
     """
 
     def __init__(self, shardings: Sequence[Sharding], sizes: Sequence[int]) -> None:
@@ -213,8 +213,8 @@ class _PlacementRules:
         for axis, one in enumerate(sharding):
             if isinstance(one, Deal):
                 outer = _outer(sharding, axis)
-                alone = one in self._alone[axis] and all(period != one.period for period, _ in outer)
-                if not alone and not (one in self._inside[axis] and any(block == one.period for _, block in outer)):
+                inside = one in self._inside[axis] and any(block == one.period for _, block in outer)
+                if one not in self._alone[axis] and not inside:
                     return False
         return True
 

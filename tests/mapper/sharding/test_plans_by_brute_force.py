@@ -20,7 +20,7 @@ from tilewright.mapper.sharding import DeviceWork, ShardingQuestion, ShardingSpa
 from tilewright.mapper.sharding.search import PlanSearch
 from tilewright.workloads.graph import NetworkGraph
 
-MOST_CHOICES, MOST_STATES = 700, 24
+MOST_CHOICES, MOST_STATES = 700, 20
 
 
 @dataclass
@@ -94,7 +94,7 @@ def searched(graph: NetworkGraph, system: System, costs: GivenCosts, means: obje
     return PlanSearch(question, costs, means)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("seed", seeds(200))
+@pytest.mark.parametrize("seed", sorted({*seeds(200), 135}))  # 135: less is moved where it is cut first
 def test_no_plan_is_better(seed: int) -> None:
     """All splits, and all orders of making what is read; with costs that are known, and found out as they matter."""
     found = some_plan(seed)
