@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -20,6 +21,7 @@ from .ir.display import Shown
 from .ir.errors import entry
 from .ir.units import percent, seconds
 from .mapper.certificate import Certificate
+from .mapper.effort import PLAN_EFFORT
 from .mapper.fusing import answer_below
 from .mapper.question import Limits
 from .mapper.sharding import (
@@ -236,21 +238,21 @@ def compiled_on_system(
     """
     given = checks.items(choices.fix, "fix", "a list")
     lines = [checks.text(one, "fix", "a text such as 'attention.*: g@node'") for one in given]
-    whole = replace(load(1), total_s=choices.total_s)
-    counts = choices.microbatches
-    axes = _stage_axes(whole, choices.stages, counts)
+    whole, counts = load(1), choices.microbatches
+    axes, is_plain = _stage_axes(whole, choices.stages, counts), choices.stages in (None, "free")
+    shares = _shares(choices.total_s, is_plain + len(axes) * len(counts))
     plans: list[tuple[ShardedAnswer, Pipeline | None]] = []
     refused: InfeasibleError | None = None
-    if choices.stages is None or choices.stages == "free":
+    if is_plain:
         try:
-            plans.append((divide(replace(whole, fixed=fixed_splits(whole, lines))), None))
+            plans.append((divide(replace(whole, fixed=fixed_splits(whole, lines), total_s=next(shares))), None))
         except InfeasibleError as error:  # with stages it may fit
             refused = error
     for axis in axes:
         for count in counts:
             asked = whole if count == 1 else load(count)
             others = tuple(one for one in asked.system.axes if one != axis)
-            asked = replace(asked, system=replace(asked.system, axes=others), total_s=choices.total_s)
+            asked = replace(asked, system=replace(asked.system, axes=others), total_s=next(shares))
             answer = divide(replace(asked, fixed=fixed_splits(asked, lines)))
             plans.append((answer, pipeline_of(answer, axis, count)))
     if not plans:
@@ -262,6 +264,14 @@ def compiled_on_system(
         least = min(answer.certificate.lower_bound, clock * bound) if len(plans) > 1 else answer.certificate.lower_bound
         return replace(answer, certificate=answer.certificate.with_bound(least)), None
     return answer, replace(pipeline, bound=bound)
+
+
+def _shares(total_s: float | None, plans: int) -> Iterator[float | None]:
+    """Seconds for one plan after the other, of those for all: those that are left share alike what is left."""
+    started = time.perf_counter()
+    for left in range(plans, 0, -1):
+        spent = time.perf_counter() - started
+        yield None if total_s is None else max(PLAN_EFFORT.least, (total_s - spent) / left)
 
 
 def _bound(plan: tuple[ShardedAnswer, Pipeline | None]) -> float:

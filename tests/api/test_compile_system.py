@@ -15,8 +15,11 @@ import tilewright as tw
 from make_schema import sharded_plan_schema_file
 from tilewright.cli import app
 from tilewright.ir import MappingError
+from tilewright.mapper.question import DEFAULT_LIMITS
+from tilewright.mapper.sharding import ShardedAnswer, ShardingQuestion, shard
 from tilewright.run.documents.files import sharded_plan_schema_path
 from tilewright.run.documents.sharded_plans import SHARDED_PLAN_VERSION
+from tilewright.sharded import PlanChoices, compiled_on_system, sharding_question
 
 TABLE = """
 network: mlp
@@ -104,6 +107,25 @@ def test_stages_pass_microbatches_on(table: str) -> None:
     slowest = max(max(one["seconds"], one["send_s"]) for one in stages)
     assert math.isclose(pipeline["seconds"], through + 3 * slowest)
     assert 0 < pipeline["bound_s"] <= pipeline["seconds"]
+
+
+def test_plans_share_the_time_for_all(table: str) -> None:
+    """The time is for all searches together, whatever the numbers of microbatches among which is chosen."""
+    asked: list[float] = []
+
+    def load(count: int) -> ShardingQuestion:
+        network = tw.load_network(table, {"batch": 64 // count})
+        return sharding_question(network, tw.load_system("pair.yaml"), None, "perfect", "even", DEFAULT_LIMITS)
+
+    def divide(question: ShardingQuestion) -> ShardedAnswer:
+        assert question.total_s is not None
+        asked.append(question.total_s)
+        return shard(question)
+
+    compiled_on_system(load, PlanChoices(stages="node", microbatches=[1, 2, 4, 8], total_s=16), divide)
+    assert len(asked) == 4
+    assert asked[0] <= 4
+    assert all(seconds <= 16 / (4 - number) for number, seconds in enumerate(asked))
 
 
 @pytest.mark.parametrize(
