@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -28,10 +29,9 @@ from .devices import DeviceCosts
 from .dividing import likeness
 from .memory import DeviceRoom
 from .question import ComparedPlan, DeviceWork, Resharding, ShardedAnswer, ShardingQuestion
-from .space import ShardingSpace
 from .tables import MOST_TREES, Choice, PlanTables
 from .tensors import Floats
-from .usual import ONE_DEVICE, usual_plans
+from .usual import ONE_DEVICE, UsualPlan, usual_plans
 
 SPACE = (
     "every split of every operation, a dimension or none along each axis; every set of shardings that is made of it",
@@ -67,8 +67,9 @@ def shard(question: ShardingQuestion, solvers: GroupSolvers | None = None) -> Sh
         answering(lambda: SearchProgress(doing="looking at splits", objective=question.objective.name), NETWORK),
     ):
         costs = DeviceCosts(question, solvers or OneAfterTheOther(answer_below), means)
-        DeviceRoom(question.graph, question.system).check()
-        search = PlanSearch(question, costs, means)
+        room = DeviceRoom(question.graph, question.system)
+        room.check()
+        search = PlanSearch(question, costs, means, room)
         return replace(search.run(), compared=tuple(search.compared()), searched=costs.searched)
 
 
@@ -86,19 +87,23 @@ class PlanSearch:
 
     costs   of devices, as far as they are known
     tables  of everything that a choice of splits costs
+    room    on the devices, which searches about one network and system share
     best    choice that is known
     """
 
-    def __init__(self, question: ShardingQuestion, costs: DeviceCosts, means: Means = UNLIMITED) -> None:
+    def __init__(
+        self, question: ShardingQuestion, costs: DeviceCosts, means: Means = UNLIMITED, room: DeviceRoom | None = None
+    ) -> None:
         self.question, self.costs, self.means = question, costs, means
         self.started = time.perf_counter()
-        self.space = ShardingSpace(question.graph, question.system)
+        self.room = room or DeviceRoom(question.graph, question.system)
+        self.space = self.room.space
         self._check_fixed()
         steps = ReshardingSteps(question.system)
         self.tables = PlanTables(self.space, steps, self.costs.weights, question.fixed)
-        self.room = DeviceRoom(question.graph, question.system)
+        self.is_given = len(question.fixed) == len(self.space.names)
         self.limit = None
-        if self.room.size is not None and len(question.fixed) < len(self.space.names):
+        if self.room.size is not None and not self.is_given:
             self.limit = RoomPrice(self.room, self.tables.splits)
         self.best: BestAnswers[dict[str, int]] = BestAnswers()
         self.priced = 0
@@ -168,7 +173,8 @@ class PlanSearch:
 
     def _know_something(self) -> None:
         """Plans of mappings made without a search, where time is up: by bounds, and as people would choose."""
-        every = [self.tables.choice_of(plan.splits) for plan in usual_plans(self.space) if plan.splits]
+        usual = () if self.is_given else self._usual
+        every = [self.tables.choice_of(plan.splits) for plan in usual if plan.splits]
         for choice in [self.tables.least(self.bounds({}))[1], *every]:
             for name in self.space.names if choice else ():
                 self.costs.know(name, self.split(name, choice or {}))
@@ -241,14 +247,19 @@ class PlanSearch:
         steps, shardings = self.laid_out(choice)
         return self.room.of_plan(steps, self._splits(choice), shardings).used <= self.limit.size
 
+    @cached_property
+    def _usual(self) -> tuple[UsualPlan, ...]:
+        return usual_plans(self.space)
+
     def compared(self) -> Iterator[ComparedPlan]:
         """Plans that people would choose, priced as every plan is."""
-        for plan in usual_plans(self.space):
+        for plan in self._usual:
             if not plan.splits:
                 yield ComparedPlan(plan.name, None, None, plan.why)
                 continue
             try:
-                found = PlanSearch(replace(self.question, fixed=plan.splits), self.costs, self.means).run()
+                asked = replace(self.question, fixed=plan.splits)
+                found = PlanSearch(asked, self.costs, self.means, self.room).run()
             except (InfeasibleError, UndecidedError) as error:
                 yield ComparedPlan(plan.name, None, None, error.message)
                 continue
