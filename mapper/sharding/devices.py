@@ -46,6 +46,10 @@ def weights_of_plan(objective: Objective, clock_hz: float) -> Weights:
     return Weights(found.energy, found.latency * clock_hz) if found.energy else LATENCY_ALONE
 
 
+AGAIN = 1.25
+"""Times as much as was looked for, without an end in time, from which on it is worth while to search again."""
+
+
 @dataclass(frozen=True)
 class SplitCost:
     """What an operation costs in one split, as far as it is known.
@@ -92,9 +96,10 @@ class DeviceProblem:
         return math.inf if self.answer is None else self.answer.certificate.value
 
     def is_open(self, below: float) -> bool:
-        """Whether a search may find a mapping that has less, or prove that there is none."""
+        """Whether a search may find a mapping that has less, or prove that there is none. One that ran out of time
+        would again, but for values that are well above those that it looked for."""
         least = min(self.value, below)
-        return is_better(self.bound, least) and below > self.tried
+        return is_better(self.bound, least) and least > AGAIN * self.tried
 
 
 @dataclass(frozen=True)
