@@ -219,8 +219,8 @@ def compile_network(
         return
     refuse_given(context, "it is of several devices, expected --system", "fix", "stages", "microbatches")
     chip = machine.named()
-    of_groups = cast("Fuse", groups.fuse), groups.group, limits
-    question = network_question(found, chip, objective or ENERGY, *asked, *of_groups)
+    wanted, fuse = objective or ENERGY, cast("Fuse", groups.fuse)
+    question = network_question(found, chip, wanted, *asked, fuse, groups.group, limits)
     weights_in = _by_memory(groups.weights_in)
     question = with_choices(question, stays=groups.stays, weights_in=weights_in, total_limit=groups.total_limit)
     out = _folder(program.out, emit, found.name)

@@ -110,7 +110,8 @@ def likeness(graph: NetworkGraph, occurrence: Occurrence) -> object:
 def cascade_of_sizes(graph: NetworkGraph, occurrence: Occurrence, sizes: Mapping[str, int]) -> Cascade:
     """An operation with other sizes of its dimensions, on its own: as a group of a network, under names that all
     divided operations have."""
-    work, read = _alone(occurrence), ()
+    work = _alone(occurrence)
+    read: tuple[Occurrence, ...] = ()
     if work.problem is not None:
         dims = tuple((dim, sizes[dim]) for dim, _ in work.problem.dims)
         work = replace(work, problem=replace(work.problem, dims=dims))

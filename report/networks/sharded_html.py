@@ -121,7 +121,8 @@ def _works(step: StepPart) -> str:
 
 
 def _steps(answer: ShardedAnswer, plan: ShardedPlanDocument, details: Details) -> Markup:
-    rows, names = [], []
+    rows: list[list[TableCell | str]] = []
+    names: list[str] = []
     for start, length, times in folded(answer):
         for number in range(start, start + length):
             step, part = answer.steps[number], plan.steps[number]

@@ -14,7 +14,7 @@ def sharded_trace(plan: ShardedPlanDocument, clock_hz: float) -> str:
             continue
         start, cycles = step.start_s * clock_hz, step.seconds * clock_hz
         if step.kind == "work":
-            about = {"split": step.split, "energy pJ": step.energy_pj}
+            about: dict[str, object] = {"split": step.split, "energy pJ": step.energy_pj}
             trace.add("devices", "work", step.name, start, cycles, **about)
         else:
             about = {"from": step.before, "to": step.after, "bytes a link": step.bytes_a_link, "hops": step.hops}

@@ -189,8 +189,8 @@ def summed(kind: str, addends: list[np.ndarray], schedule: str, helps: bool) -> 
         return [np.sum(blocks, axis=0) for blocks in every], [line]
     line = Line(kind, [halves(words, 0) for words in addends])
     if schedule == "to the middle and back":
-        sums, copies = to_the_middle(n)
-        line.go(sums, sums=True)
+        inwards, copies = to_the_middle(n)
+        line.go(inwards, sums=True)
         line.go(copies)
         return [line.whole(i, 0) for i in range(n)], [line]
     assert schedule == "added in the switch", schedule

@@ -469,7 +469,7 @@ def checked(network: DealtNetwork, plan: list[PlanStep], tolerance: float, seed:
 def table(found: Checked, network: DealtNetwork) -> list[str]:
     """What came of a run, for people: bytes of the busiest link in every step, and what is wrong."""
     heads = ("tensor", "step", "axis", "hops", "busiest link", "plan", "all links", "plan")
-    rows = [heads]
+    rows: list[tuple[str, ...]] = [heads]
     for one in found.counted:
         step, plan = one.step, one.step.passed
         if plan is not None:
