@@ -204,14 +204,13 @@ def _cells(span: int, wanted: tuple[_Dealt, ...]) -> Words:
     """The same of the first words up to a span, cell by cell."""
     unit = gcd(span, *map(_unit, wanted))
     at = np.arange(span // unit) * unit
-    found = np.full(len(at), unit, np.int64)
-    for number, (deal, devices, halo) in enumerate(wanted):
+    found = np.full(len(at), unit, np.float64)  # exact: tensors have fewer words than 2^53
+    for number, (deal, devices, halo) in enumerate(wanted, 1):
         inside = _inside(deal, devices, at)
         if halo is not None:
             inside &= ~_inside(halo, devices, at)
-        found = found[..., None, :] * inside.reshape([1] * number + [devices, len(at)])
-    total: Words = found.sum(axis=-1)
-    return total
+        found = found @ inside.T.astype(np.float64) if number == len(wanted) else found[..., None, :] * inside
+    return found.astype(np.int64)
 
 
 def _inside(deal: Deal, devices: int, at: Words) -> npt.NDArray[np.bool_]:
