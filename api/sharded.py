@@ -36,6 +36,7 @@ from .mapper.sharding import (
     pipeline_of,
     shard,
     sharding_text,
+    with_room_for_all,
 )
 from .mapper.space import SPACES, Space
 from .mapper.tilings import Tiling
@@ -242,28 +243,39 @@ def compiled_on_system(
     axes, is_plain = _stage_axes(whole, choices.stages, counts), choices.stages in (None, "free")
     shares = _shares(choices.total_s, is_plain + len(axes) * len(counts))
     plans: list[tuple[ShardedAnswer, Pipeline | None]] = []
+    bounds: list[float] = []
     refused: InfeasibleError | None = None
     if is_plain:
         try:
-            plans.append((divide(replace(whole, fixed=fixed_splits(whole, lines), total_s=next(shares))), None))
+            answer = divide(replace(whole, fixed=fixed_splits(whole, lines), total_s=next(shares)))
+            plans.append((answer, None))
+            bounds.append(answer.seconds * (1 - answer.certificate.gap))
         except InfeasibleError as error:  # with stages it may fit
             refused = error
     for axis in axes:
         for count in counts:
             asked = whole if count == 1 else load(count)
             others = tuple(one for one in asked.system.axes if one != axis)
-            asked = replace(asked, system=replace(asked.system, axes=others), total_s=next(shares))
+            roomy = replace(asked.system, axes=others, device=with_room_for_all(asked.system.device))
+            asked = replace(asked, system=roomy, total_s=next(shares))
             answer = divide(replace(asked, fixed=fixed_splits(asked, lines)))
-            plans.append((answer, pipeline_of(answer, axis, count)))
+            pipeline = pipeline_of(answer, axis, count, whole.system.device)
+            bounds.append(pipeline.bound)
+            used, size = pipeline.memory.used, pipeline.memory.size
+            if size is None or used <= size:
+                plans.append((replace(answer, memory=pipeline.memory, compared=()), pipeline))
+            else:
+                message = f"a stage along {axis.name} takes {used:,} B of each device, which has {size:,}"
+                refused = InfeasibleError(message, where=whole.graph.network)
     if not plans:
         raise refused or InfeasibleError("no axis has several devices, along which stages could lie", where="stages")
-    answer, pipeline = min(plans, key=_seconds)
-    bound = min(map(_bound, plans))
-    if pipeline is None:
-        clock = whole.system.device.clock_hz if len(plans) > 1 else 1.0
-        least = min(answer.certificate.lower_bound, clock * bound) if len(plans) > 1 else answer.certificate.lower_bound
-        return replace(answer, certificate=answer.certificate.with_bound(least)), None
-    return answer, replace(pipeline, bound=bound)
+    answer, stages = min(plans, key=_seconds)
+    if stages is not None:
+        return answer, replace(stages, bound=min(bounds))
+    if len(bounds) > 1:
+        least = min(answer.certificate.lower_bound, whole.system.device.clock_hz * min(bounds))
+        answer = replace(answer, certificate=answer.certificate.with_bound(least))
+    return answer, None
 
 
 def _shares(total_s: float | None, plans: int) -> Iterator[float | None]:
@@ -272,12 +284,6 @@ def _shares(total_s: float | None, plans: int) -> Iterator[float | None]:
     for left in range(plans, 0, -1):
         spent = time.perf_counter() - started
         yield None if total_s is None else max(PLAN_EFFORT.least, (total_s - spent) / left)
-
-
-def _bound(plan: tuple[ShardedAnswer, Pipeline | None]) -> float:
-    """Seconds that no plan of its kind is below."""
-    answer, pipeline = plan
-    return answer.seconds * (1 - answer.certificate.gap) if pipeline is None else pipeline.bound
 
 
 def _seconds(plan: tuple[ShardedAnswer, Pipeline | None]) -> float:

@@ -30,7 +30,7 @@ from .question import (
 )
 from .search import shard
 from .space import OperationRows, RowStride, ShardingSpace
-from .stages import Pipeline, PipelineStage, pipeline_of
+from .stages import Pipeline, PipelineStage, pipeline_of, with_room_for_all
 from .texts import sharding_text
 from .usual import UsualPlan, usual_plans
 
@@ -59,4 +59,5 @@ __all__ = [
     "sharding_text",
     "usual_plans",
     "weights_of_plan",
+    "with_room_for_all",
 ]

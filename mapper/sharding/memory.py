@@ -10,7 +10,7 @@ from math import prod
 from ...arch.system import System
 from ...cost_models.collectives import most_words
 from ...ir import InfeasibleError, Tensor
-from ...ir.sharding import REPLICATED, Sharding, Split
+from ...ir.sharding import Sharding, Split
 from ...ir.units import size
 from ...workloads.graph import NetworkGraph, Occurrence
 from .dividing import blocks_of, dims_of, divided_sizes, likeness
@@ -113,9 +113,7 @@ class DeviceRoom:
             if occurrence.role == "cache":
                 row = self.space.row(occurrence.name)
                 states = [(row, sharding) for sharding in shardings.get(row, ())]
-                whole: Sharding = tuple(REPLICATED for _ in self.sizes)
-                state = min(states, key=self.held, default=(row, whole))
-                found.append((state, self.held(state)))
+                found += [(state, self.held(state)) for state in [min(states, key=self.held)] if states]
         return found
 
     def _alive(

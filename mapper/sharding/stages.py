@@ -11,12 +11,13 @@ import math
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from ...arch import Architecture
 from ...arch.system import MeshAxis
 from .memory import DeviceRoom
-from .question import DeviceWork, ShardedAnswer
+from .question import DeviceMemory, DeviceWork, ShardedAnswer
 
 
 @dataclass(frozen=True)
@@ -45,12 +46,14 @@ class Pipeline:
     stages        in order
     bound         seconds that no stages of any plan are below: all steps, and as often again as microbatches follow the
                   stage that is slowest, which has its share of them at least
+    memory        of a device of the fullest stage
     """
 
     axis: str
     microbatches: int
     stages: tuple[PipelineStage, ...]
     bound: float
+    memory: DeviceMemory = DeviceMemory(0, 0, 0, None)
 
     @property
     def slowest(self) -> float:
@@ -70,14 +73,16 @@ class Pipeline:
         return 1 - busy / self.seconds if self.seconds else 0.0
 
 
-def pipeline_of(answer: ShardedAnswer, axis: MeshAxis, microbatches: int) -> Pipeline:
+def pipeline_of(answer: ShardedAnswer, axis: MeshAxis, microbatches: int, device: Architecture) -> Pipeline:
     """The best stages of a plan, each on the devices at one place along an axis.
 
-    answer  how the devices of one stage do a microbatch of the whole network; in seconds
+    answer  how the devices of one stage, with room for everything, do a microbatch of the whole network; in seconds
+    device  with the memory that there is
     """
     question = answer.question
     splits = {step.name: step.split for step in answer.steps if isinstance(step, DeviceWork)}
-    crossing = DeviceRoom(question.graph, question.system).crossing(answer.steps, splits)
+    room = DeviceRoom(question.graph, replace(question.system, device=device))
+    crossing = room.crossing(answer.steps, splits)
     inner = math.prod(a.size for a in question.system.axes) if axis.shared and not axis.multicast else 1
     hops = 2 if axis.kind == "switch" else 1
     sends = [hops * axis.latency + inner * -(-moved // axis.links) / axis.bandwidth for moved in crossing]
@@ -91,7 +96,23 @@ def pipeline_of(answer: ShardedAnswer, axis: MeshAxis, microbatches: int) -> Pip
         stages.append(PipelineStage(first, end, math.fsum(seconds[first:end]), sent, send))
     least = answer.seconds * (1 - answer.certificate.gap)
     bound = least * (1 + (microbatches - 1) / axis.size)
-    return Pipeline(axis.name, microbatches, tuple(stages), bound)
+    memories = [_memory(room, answer, one, crossing[one.first]) for one in stages]
+    return Pipeline(axis.name, microbatches, tuple(stages), bound, max(memories, key=lambda one: one.used))
+
+
+def with_room_for_all(device: Architecture) -> Architecture:
+    """A device whose outermost memory holds whatever lies there: a stage holds its own part of a network alone."""
+    outermost, *others = device.levels
+    roomy = outermost.model_copy(update={"holds_bits": None})
+    return device.model_copy(update={"levels": (roomy, *others)})
+
+
+def _memory(room: DeviceRoom, answer: ShardedAnswer, stage: PipelineStage, received: int) -> DeviceMemory:
+    """What lies in a device of a stage at most: its own weights and caches, tensors, and what it has received."""
+    steps = answer.steps[stage.first : stage.end]
+    splits = {step.name: step.split for step in steps if isinstance(step, DeviceWork)}
+    own = room.of_plan(steps, splits, {name: every for name, every in answer.shardings.items() if name in splits})
+    return replace(own, live=own.live + received)
 
 
 def best_cuts(seconds: Sequence[float], sends: Sequence[float], stages: int, microbatches: int) -> list[int]:

@@ -128,6 +128,18 @@ def test_plans_share_the_time_for_all(table: str) -> None:
     assert all(seconds <= 16 / (4 - number) for number, seconds in enumerate(asked))
 
 
+def test_a_stage_holds_its_own_part(table: str) -> None:
+    """What lies in no device as a whole may lie in stages: 64 KiB of weights, in two halves beside their tensors."""
+    asked = [table, "--system", "pair.yaml", "--stages", "node", "--batch", "64", "--microbatches", "4"]
+    document = json.loads(run([*asked, "--workers", "1", "--json", "--set", "device.DRAM.size=50 KiB"]))
+    assert len(document["pipeline"]["stages"]) == 2
+    assert document["memory"]["weights"] == 32 * 1024
+    assert sum(document["memory"][part] for part in ("weights", "cache", "live")) <= document["memory"]["size"]
+    done = CliRunner().invoke(app, ["compile", *asked, "--no-cache", "--set", "device.DRAM.size=20 KiB"])
+    assert done.exit_code != 0
+    assert "a stage along node takes" in " ".join(done.output.split())
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
