@@ -1,7 +1,7 @@
 """How much the tests try.
 
 By default few seeds of each random test, few cases of each test that is marked `some`, and no test that is marked
-`long`: three and a half minutes altogether. With TILEWRIGHT_TESTS=1, as in `.ci/run`, all of them; with 20, twenty
+`long`: three minutes altogether. With TILEWRIGHT_TESTS=1, as in `.ci/run`, all of them; with 20, twenty
 times as many seeds.
 """
 
