@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from ...ir.sharding import PARTIAL, REPLICATED, Sharding
+from ...ir.sharding import PARTIAL, SPREAD, Deal, Sharding
 from ...workloads.graph import NetworkGraph
 from ...workloads.graph.occurrences import written_dims
 
@@ -15,7 +15,8 @@ _LETTERS = "abcdefgh"
 def sharding_text(graph: NetworkGraph, name: str, sharding: Sharding, axes: Sequence[str]) -> str:
     """What an occurrence makes, its ranks by the letters of its dimensions, each with the axes that deal it.
 
-    A rank that is not dealt in one piece, such as heads among features, says so: d%512 is dealt anew every 512.
+    A rank that is not dealt in one piece, such as heads among features, says so: d%512 is dealt anew every 512. Words
+    whose order no plan knows, as those of experts, are spread by an axis.
 
     axes  names of the axes of the mesh, the innermost first
     """
@@ -23,16 +24,18 @@ def sharding_text(graph: NetworkGraph, name: str, sharding: Sharding, axes: Sequ
     dealt: dict[str, list[str]] = {letter: [] for letter, _, _ in ranks}
     told: dict[str, str] = {letter: letter for letter in dealt}
     for axis, placement in reversed(list(zip(axes, sharding, strict=True))):
-        if placement in (PARTIAL, REPLICATED) or isinstance(placement, str):
+        if not isinstance(placement, Deal):
             continue
         for letter, stride, size in ranks:
-            if stride <= placement.block < stride * size or (stride <= placement.block and stride * size == 1):
+            if stride <= placement.block < stride * size:
                 dealt[letter].append(axis)
                 if placement.period < stride * size and len(dealt[letter]) == 1:
                     told[letter] = f"{letter}%{placement.period // stride}"
     shown = [f"{told[letter]}:{'+'.join(by)}" if by else letter for letter, by in dealt.items()]
-    sums = [axis for axis, placement in zip(axes, sharding, strict=True) if placement == PARTIAL]
-    return f"{name}[{', '.join(shown)}]" + (f"{{{', '.join(sums)}}}" if sums else "")
+    text = f"{name}[{', '.join(shown)}]"
+    kinds = list(zip(axes, sharding, strict=True))
+    sums, spread = ([axis for axis, one in kinds if one == kind] for kind in (PARTIAL, SPREAD))
+    return text + (f"{{{', '.join(sums)}}}" if sums else "") + (f" spread by {', '.join(spread)}" if spread else "")
 
 
 def _ranks(graph: NetworkGraph, name: str) -> list[tuple[str, int, int]]:
