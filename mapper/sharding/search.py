@@ -38,7 +38,8 @@ SPACE = (
     "steps along one axis, to a placement that the tensor has somewhere, or replicated",
     "operations one after the other, each through the outermost memory",
     "not in it: different splits of one operation on different devices, uneven blocks by choice, softmax and norms"
-    " along what they reduce, taps of windows, a device that does two operations at once",
+    " along what they reduce, taps of windows, a device that does two operations at once, fused operations, collectives"
+    " beside work, weights stored dealt and gathered before use",
 )
 """What a plan is chosen from, in words."""
 
