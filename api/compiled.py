@@ -463,8 +463,9 @@ def compile(  # noqa: A001
 
 def _on_system(network: str, load: Callable[[int], ShardingQuestion], options: CompileKeywords) -> CompiledSystem:
     """The result of `compile` on a system; `load` is the question about one of so many microbatches."""
+    from .mapper.sharding import PlanChoices, compiled_on_system
     from .searches import warn
-    from .sharded import CompiledSystem, PlanChoices, compiled_on_system, sharded
+    from .sharded import CompiledSystem, sharded
 
     refuse(options, ("fuse", "most", "stays", "weights_in"), "operations are mapped one by one on several devices")
     store, total_s = options["store"], _total_seconds(options["total_limit"])

@@ -49,10 +49,9 @@ if TYPE_CHECKING:
     from ..mapper.emit.network import NetworkElement
     from ..mapper.question import Fuse, Limits
     from ..mapper.segmentation import NetworkQuestion
-    from ..mapper.sharding import ShardingQuestion
+    from ..mapper.sharding import PlanChoices, ShardingQuestion
     from ..mapper.space import Space
     from ..mapper.tilings import Tiling
-    from ..sharded import PlanChoices
     from ..workloads import Network
     from ..workloads.graph import NetworkGraph
 
@@ -153,7 +152,7 @@ class SystemOptions:
 
     def choices(self, total_s: float | None) -> PlanChoices:
         """What is said of the plan."""
-        from ..sharded import PlanChoices
+        from ..mapper.sharding import PlanChoices
 
         counts = [_number(text) for text in names(self.microbatches or "1")]
         return PlanChoices(tuple(self.fix or ()), self.stages, counts, total_s)
@@ -302,10 +301,11 @@ def _compile_on_system(
     json: bool,
 ) -> None:
     """Search the best plan on a system, write its files and show its page."""
+    from ..mapper.sharding import compiled_on_system
     from ..report.networks.sharded_plan import sharded_plan_page
     from ..results import prepare_folder
     from ..run.documents.sharded_plans import dump_sharded_plan
-    from ..sharded import CompiledSystem, compiled_on_system, sharded
+    from ..sharded import CompiledSystem, sharded
 
     out = None if program.out is None else prepare_folder(program.out)
     told = f"dividing {name} among devices"

@@ -7,6 +7,7 @@ devices.py   what these cost: a bound at once, by search where it matters
 memory.py    what lies in the memory of a device
 fixing.py    splits that users fix, read from texts
 stages.py    stages of a pipeline, along an axis of their own
+staging.py   which axis and how many microbatches, or no stages at all
 texts.py     shardings as the field writes them
 usual.py     plans that people would choose, to compare with
 tensors.py   shardings of a tensor, steps between them, and least trees of these
@@ -30,7 +31,8 @@ from .question import (
 )
 from .search import shard
 from .space import OperationRows, RowStride, ShardingSpace
-from .stages import Pipeline, PipelineStage, pipeline_of, with_room_for_all
+from .stages import Pipeline, PipelineStage
+from .staging import PlanChoices, compiled_on_system
 from .texts import sharding_text
 from .usual import UsualPlan, usual_plans
 
@@ -43,6 +45,7 @@ __all__ = [
     "OperationRows",
     "Pipeline",
     "PipelineStage",
+    "PlanChoices",
     "Resharding",
     "RowStride",
     "ShardedAnswer",
@@ -50,14 +53,13 @@ __all__ = [
     "ShardingSpace",
     "SplitCost",
     "UsualPlan",
+    "compiled_on_system",
     "dims_of",
     "divided",
     "divided_sizes",
     "fixed_splits",
-    "pipeline_of",
     "shard",
     "sharding_text",
     "usual_plans",
     "weights_of_plan",
-    "with_room_for_all",
 ]

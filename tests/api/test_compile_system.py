@@ -16,10 +16,10 @@ from make_schema import sharded_plan_schema_file
 from tilewright.cli import app
 from tilewright.ir import MappingError
 from tilewright.mapper.question import DEFAULT_LIMITS
-from tilewright.mapper.sharding import ShardedAnswer, ShardingQuestion, shard
+from tilewright.mapper.sharding import PlanChoices, ShardedAnswer, ShardingQuestion, compiled_on_system, shard
 from tilewright.run.documents.files import sharded_plan_schema_path
 from tilewright.run.documents.sharded_plans import SHARDED_PLAN_VERSION
-from tilewright.sharded import PlanChoices, compiled_on_system, sharding_question
+from tilewright.sharded import sharding_question
 
 TABLE = """
 network: mlp
